@@ -70,7 +70,7 @@ def _health(target: "OrganisationTarget") -> "HealthReply":
 
     def read(replied: Replied) -> HealthReply:
         if replied.is_error:
-            raise OrganisationUnavailable("refused", decode_error(replied.content).message)
+            raise OrganisationUnavailable(decode_error(replied.content).message, reason="refused")
         reply = decode_reply(HealthCheck(), replied.content)
         assert isinstance(reply, HealthReply)
         return reply

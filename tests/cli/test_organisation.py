@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.live import free_port
 from tests.transport.organisation.peer import StrangePeer
 
 PAY = {
@@ -71,6 +72,25 @@ def test_uses_here_of_what_is_defined_there_are_found(cli, shop):
     assert done.code == 0
     assert "shop:shop.py" in done.out
     assert (answer["definition"]["project"], answer["definition"]["path"]) == ("org:pay", "pay/queue.py")
+
+
+@pytest.mark.parametrize(("command", "code"), [("search", 1), ("locate", 1), ("refs", 3)])
+def test_a_server_that_is_away_costs_no_answer_of_this_machine(cli, command, code):
+    cli.tree("shop", SHOP)
+    assert cli("index").code == 0
+    away = {"CODECOMPASS_ORGANISATION_URL": f"http://127.0.0.1:{free_port()}"}
+
+    alone = cli(command, "check_out", "--in", "org:pay", **away)
+    both = cli(command, "check_out", "--in", "org:pay,shop", **away)
+    everything = cli(command, "check_out", "--all", **away)
+
+    assert alone.code == code, alone.err
+    assert "the organisation's server" in alone.err
+    assert "it cannot be reached" in alone.err
+    for done in (both, everything):
+        assert done.code in (0, code), done.err
+        assert "check_out" in done.out
+        assert "no answer" in done.out + done.err
 
 
 def test_doctor_says_what_there_is(cli, shop, url):

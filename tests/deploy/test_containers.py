@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from codecompass.settings import WEBHOOK_SECRET_VARIABLE
 from tests.deploy.deployment import (
     COMPOSE,
     DEPLOY,
@@ -150,7 +151,7 @@ def test_manifests_refer_to_what_is_there():
             ports = {each["name"] for each in container.get("ports", ())}
             mounted = {each["name"] for each in container["volumeMounts"]}
             assert mounted == set(volumes) | claims
-            assert {each["configMapRef"]["name"] for each in container.get("envFrom", ())} <= generated
+            assert {each["configMapRef"]["name"] for each in container.get("envFrom", ()) if "configMapRef" in each} <= generated
             for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
                 asked = container.get(probe, {})
                 assert {each["port"] for each in (asked.get("httpGet"), asked.get("tcpSocket")) if each} <= ports
@@ -225,6 +226,26 @@ def test_metrics_of_one_server_are_not_shown_behind_one_address():
     assert ("/", "Exact") in [(each["path"], each["pathType"]) for each in paths]
     assert [each["path"] for each in paths if each["pathType"] == "Prefix"] == ["/mcp"]
     assert "deny deny_status 404 if { path -m beg /metrics }" in (DEPLOY / "haproxy.cfg").read_text(encoding="utf-8")
+
+
+def test_a_server_that_no_engine_answers_gets_no_requests():
+    [server] = of_kind("Deployment")["server"]["spec"]["template"]["spec"]["containers"]
+
+    assert re.findall(r"http-check send meth GET uri (\S+)", (DEPLOY / "haproxy.cfg").read_text(encoding="utf-8")) == ["/ready"]
+    assert server["readinessProbe"]["httpGet"]["path"] == "/ready"
+    assert server["livenessProbe"]["httpGet"]["path"] == "/health", "restarting a server does not mend the engine"
+    assert "/ready" in services()["server"]["healthcheck"]["test"][-1]
+
+
+def test_messages_of_git_servers_reach_a_server_that_has_their_secret():
+    paths = of_kind("Ingress")["codecompass"]["spec"]["rules"][0]["http"]["paths"]
+    [server] = of_kind("Deployment")["server"]["spec"]["template"]["spec"]["containers"]
+    secrets = {each["metadata"]["name"]: each for each in documents(SECRETS)}
+
+    assert "/webhook" in [each["path"] for each in paths]
+    [name] = [each["secretRef"]["name"] for each in server["envFrom"] if "secretRef" in each]
+    assert list(secrets[name]["stringData"]) == [WEBHOOK_SECRET_VARIABLE]
+    assert services()["server"]["environment"][WEBHOOK_SECRET_VARIABLE] == f"${{{WEBHOOK_SECRET_VARIABLE}:-}}"
 
 
 def test_the_image_has_what_it_copies_and_runs_as_the_user_of_the_manifests():

@@ -147,7 +147,8 @@ async def serve_http(
         check_project_path=server.router.check_project_path,
         limits=limits,
         measures=server.measures,
-        pages={"/health": health_page, "/metrics": metrics_page},
+        # It can be asked as soon as it listens, so a probe needs to know nothing of what it serves.
+        pages={"/health": health_page, "/ready": health_page, "/metrics": metrics_page},
         areas={PAGE_PATH: PageDoor(server, guarding).handle},
     )
     log.info("http_listening", addresses=addresses, port=sockets[0].getsockname()[1])

@@ -94,7 +94,10 @@ class Organisation:
             return await run(call)
         name = asked_elsewhere(request.workspace)
         if name is not None and several_projects(request.workspace) is None:
-            return CallOutcome(await self._passed_on(call, request, name))
+            try:
+                return CallOutcome(await self._passed_on(call, request, name))
+            except OrganisationUnavailable as failure:
+                raise failure.said_of(self._what) from failure
         try:
             return await run(call)
         except (ProjectNotFound, WorkspaceNotRegistered, WorkspaceNotAllowed) as error:
@@ -167,7 +170,8 @@ class Organisation:
                 request.tool, arguments, part, seconds, lambda replied: self._part(request, replied, left_out)
             )
         except OrganisationUnavailable as error:
-            return OtherAnswers(is_complete=False, warnings=(self._no_answer(names, error.message),), failure=error)
+            warning = self._no_answer(names, error.message)
+            return OtherAnswers(is_complete=False, warnings=(warning,), failure=error.said_of(self._what))
 
     async def _checked_out(self, names: Sequence[str]) -> dict[str, SelectedProject]:
         """Returns the local projects that are checkouts of the repositories of these names, by name; skips ambiguous names."""
@@ -202,7 +206,7 @@ class Organisation:
     def _page(self, reply: Reply) -> OtherAnswers:
         """Converts the page of a server that does not support merging."""
         if not isinstance(reply, SearchCodeReply | LocateSymbolReply):
-            failure = OrganisationUnavailable("refused", "it is too old to be asked for uses in its repositories")
+            failure = OrganisationUnavailable("it is too old to be asked for uses in its repositories", reason="refused")
             return OtherAnswers(is_complete=False, warnings=(self._no_answer((), failure.message),), failure=failure)
         page = self._labelled(reply, "")
         assert isinstance(page, SearchCodeReply | LocateSymbolReply)
@@ -238,7 +242,7 @@ class Organisation:
 
     def _error(self, body: ErrorBody) -> CodeCompassError:
         known = error_of(body.code, body.message, **(body.data or {}))
-        return known if known.code == body.code else OrganisationUnavailable("refused", body.message)
+        return known if known.code == body.code else OrganisationUnavailable(body.message, reason="refused")
 
     def _no_answer(self, names: Sequence[str], cause: str) -> str:
         wanted = ", ".join(name for name in names if name != ALL_PROJECTS)

@@ -34,12 +34,21 @@ class OrganisationUnavailable(CodeCompassError):
     code: ClassVar[str] = "organisation_unavailable"
     is_retryable = True
 
-    def __init__(self, reason: FailureReason, message: str, *, retry_after_ms: int | None = None) -> None:
+    def __init__(self, message: str, *, reason: FailureReason = "refused", retry_after_ms: int | None = None) -> None:
         """`message` is a clause: "it refused the token; ...". `retry_after_ms` is given if it was not queried at all, because it
-        has just failed."""
+        has just failed. Like every error, it can be made again from its message and `data`."""
         super().__init__(message, reason=reason, retry_after_ms=retry_after_ms)
         self.reason: Final = reason
         self.was_asked: Final = retry_after_ms is None
+
+    def said_of(self, what: str) -> "OrganisationUnavailable":
+        """Returns the same failure, whose message begins with what did not answer."""
+        retry_after_ms = self.data.get("retry_after_ms")
+        return OrganisationUnavailable(
+            f"{what}: {self.message}",
+            reason=self.reason,
+            retry_after_ms=retry_after_ms if isinstance(retry_after_ms, int) else None,
+        )
 
 
 FIRST_PAUSE_SECONDS: Final = 5 * SECONDS
@@ -64,9 +73,9 @@ class QuestionBreaker:
         if breaker.failure is not None and (breaker.seconds_left > 0 or breaker.is_tried):
             again = max(1, round(breaker.seconds_left))
             raise OrganisationUnavailable(
-                breaker.failure.reason,
                 f"{breaker.failure.message}; not asked again before {again} s are over",
                 retry_after_ms=round(again * SECONDS / MILLISECONDS),
+                reason=breaker.failure.reason,
             )
         with breaker.trying():
             try:

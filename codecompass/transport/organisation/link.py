@@ -108,18 +108,18 @@ class OrganisationLink:
             except RequestFailed as error:
                 raise self._unavailable(error) from error
         raise OrganisationUnavailable(
-            "timeout",
             f"it did not answer within {seconds:.1f} s; call again, or pass a larger timeout_ms. The setting "
             "organisation.timeout_ms says how long it is waited for",
+            reason="timeout",
         )
 
     def _unavailable(self, error: RequestFailed) -> OrganisationUnavailable:
         match error.kind:
             case "not_installed":
                 return OrganisationUnavailable(
-                    "not_installed",
                     "the library that asks it is not installed; whoever runs this program installs it: "
                     "pip install 'codecompass[organisation]'",
+                    reason="not_installed",
                 )
             case "status":
                 return self._refused(error.status)
@@ -127,21 +127,21 @@ class OrganisationLink:
                 return _not_understood("it is compressed, which was not asked for")
             case "too_large":
                 return OrganisationUnavailable(
-                    "too_large", f"its answer is larger than {MAX_ANSWER_BYTES // MIB} MiB; ask for less: a smaller limit"
+                    f"its answer is larger than {MAX_ANSWER_BYTES // MIB} MiB; ask for less: a smaller limit", reason="too_large"
                 )
             case "not_http":
                 return _not_understood("it ends early, or is not HTTP")
             case "certificate_refused":
                 return OrganisationUnavailable(
-                    "certificate_refused",
                     "its certificate is not trusted here; whoever runs this program sets SSL_CERT_FILE to the organisation's "
                     "certificates, or adds them to the system's",
+                    reason="certificate_refused",
                 )
             case "unreachable":
                 return OrganisationUnavailable(
-                    "unreachable",
                     "it cannot be reached; whoever runs this program checks organisation.url and the network "
                     "(codecompass doctor)",
+                    reason="unreachable",
                 )
 
     def _refused(self, status: int) -> OrganisationUnavailable:
@@ -154,20 +154,23 @@ class OrganisationLink:
                     if self.target.token.reveal() or not self.target.is_token_set
                     else f"what is in {variable} can be none"
                 )
-                return OrganisationUnavailable("token_refused", f"{cause}; {remedy}")
+                return OrganisationUnavailable(f"{cause}; {remedy}", reason="token_refused")
             case 403:
-                return OrganisationUnavailable("forbidden", "it refuses this machine (status 403); ask whoever runs that server")
+                return OrganisationUnavailable(
+                    "it refuses this machine (status 403); ask whoever runs that server", reason="forbidden"
+                )
             case 404 | 405:
                 return OrganisationUnavailable(
-                    "not_found", f"there is no such server at organisation.url (status {status}); correct the setting"
+                    f"there is no such server at organisation.url (status {status}); correct the setting", reason="not_found"
                 )
             case 429 | 503:
-                return OrganisationUnavailable("busy", f"it is busy or about to end (status {status}); call again later")
+                return OrganisationUnavailable(f"it is busy or about to end (status {status}); call again later", reason="busy")
             case _ if status >= 500:
-                return OrganisationUnavailable("server_error", f"it failed (status {status}); call again later")
+                return OrganisationUnavailable(f"it failed (status {status}); call again later", reason="server_error")
             case _:
                 return OrganisationUnavailable(
-                    "refused", f"it answered with status {status}; organisation.url must be its own address: none is followed"
+                    f"it answered with status {status}; organisation.url must be its own address: none is followed",
+                    reason="refused",
                 )
 
 
@@ -194,7 +197,7 @@ def _read(body: bytes) -> Replied:
 
 def _not_understood(cause: str) -> OrganisationUnavailable:
     return OrganisationUnavailable(
-        "invalid_answer",
         f"its answer was not understood ({cause}); whoever runs this program checks organisation.url, and that both are of about "
         "the same version",
+        reason="invalid_answer",
     )

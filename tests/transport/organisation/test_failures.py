@@ -189,7 +189,7 @@ async def test_a_question_that_is_given_up_leaves_nothing_behind(peer):
 
 def fail(gate: QuestionBreaker, seconds: float = 3.0, reason: str = "server_error") -> None:
     with gate.asking(seconds):
-        raise OrganisationUnavailable(reason, "it failed")
+        raise OrganisationUnavailable("it failed", reason=reason)
 
 
 def is_asked(gate: QuestionBreaker) -> bool:
