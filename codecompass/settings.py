@@ -392,6 +392,13 @@ class ClusterSettings(Struct, frozen=True, kw_only=True):
             description="Prefix of the names of its indexes: lower-case letters, digits and hyphens.",
         ),
     ] = "codecompass"
+    user: Annotated[Text, Meta(description="Name with which programs log in to the nodes. Empty: without a password.")] = ""
+    password_file: Annotated[PathText, Meta(description="File whose first line is the password of cluster.user.")] = ""
+    ca_file: Annotated[
+        PathText, Meta(description="PEM certificates that may have signed the nodes' ones. Empty: those of the system.")
+    ] = ""
+    client_certificate: Annotated[PathText, Meta(description="PEM certificate that is shown to the nodes. Empty: none.")] = ""
+    client_key: Annotated[PathText, Meta(description="PEM key of that certificate. Empty: it is in the same file.")] = ""
     protocols: Annotated[
         tuple[GitProtocol, ...],
         Meta(max_length=5, description="Protocols by which repositories may be fetched: https, ssh, git, http, file."),

@@ -20,8 +20,10 @@ import opensearchpy
 from msgspec import Struct
 from opensearchpy.serializer import Serializer
 
+from codecompass.cluster.engine_login import EngineLogin, client_arguments
 from codecompass.cluster.schema import COPIES, IndexNames, JsonObject, index_bodies
 from codecompass.errors import CodeCompassError, InvalidInput
+from codecompass.remote.address import with_hidden_user
 from codecompass.units import MINUTES, SECONDS
 
 REQUEST_SECONDS: Final = 10 * SECONDS
@@ -129,14 +131,17 @@ class Engine:
         urls: Sequence[str],
         *,
         prefix: str = "codecompass",
+        login: EngineLogin = EngineLogin(),  # noqa: B008 (frozen)
         timeout: float = REQUEST_SECONDS,
         patience: float = PATIENCE_SECONDS,
     ) -> None:
-        """Opens no connection yet. Raises InvalidInput for an address that is not http or https, and if there is none."""
+        """Opens no connection yet. Raises InvalidInput for an address that is not http or https, if there is none, and for a
+        file of `login` that cannot be read."""
         for url in urls:
             if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
                 raise InvalidInput(
-                    f"the cluster's address must begin with http:// or https://, got: {url!r}", field="cluster_url", value=url
+                    f"the cluster's address must begin with http:// or https://, got: {with_hidden_user(url)!r}",
+                    field="cluster_url",
                 )
         if not urls:
             raise InvalidInput(
@@ -159,6 +164,8 @@ class Engine:
             pool_maxsize=32,
             dead_timeout=2,
             timeout_cutoff=3,
+            ssl_show_warn=False,
+            **client_arguments(login),
         )
 
     def stop_waiting(self) -> None:
@@ -421,10 +428,7 @@ class Engine:
         try:
             said = self._client.transport.perform_request(method, path, params=arguments, body=body)
         except opensearchpy.exceptions.ConnectionError as error:
-            raise EngineUnavailable(
-                f"the search engine of this organisation does not answer ({type(error).__name__}). Ask again in a moment; if it "
-                "stays so, tell whoever runs it."
-            ) from error
+            raise EngineUnavailable(_no_answer(error, timeout or self._timeout)) from error
         except opensearchpy.exceptions.TransportError as error:
             info = error.info if isinstance(error.info, dict) else {}
             raise _refusal(error.status_code, info) from error
@@ -441,8 +445,36 @@ def _document(found: JsonObject) -> Document:
     return Document(found["_id"], msgspec.json.encode(found["_source"]), found["_seq_no"], found["_primary_term"])
 
 
+def _no_answer(error: opensearchpy.exceptions.ConnectionError, seconds: float) -> str:
+    """Returns why there was no answer, and what helps."""
+    what = "the search engine of this organisation"
+    if isinstance(error, opensearchpy.exceptions.SSLError):
+        return (
+            f"{what} has a certificate that is not trusted here, or trusts none of ours. Whoever runs this program sets "
+            "cluster.ca_file to the certificates that signed it, and cluster.client_certificate if it asks for one."
+        )
+    if isinstance(error, opensearchpy.exceptions.ConnectionTimeout):
+        return f"{what} did not answer within {seconds:.0f} s. Ask again in a moment; if it stays so, tell whoever runs it."
+    return (
+        f"{what} cannot be reached. Ask again in a moment; if it stays so, whoever runs this program checks cluster.url, and "
+        "whether the nodes run."
+    )
+
+
 def _refusal(status: object, info: JsonObject) -> Exception:
     kind, reason = _kind(info), _reason(info)
+    if status == 401:
+        return EngineRefused(
+            "the search engine does not accept the name and password of this program. Whoever runs it sets cluster.user and "
+            "cluster.password_file.",
+            kind=kind,
+        )
+    if status == 403 and kind not in _PASSING_BLOCKS:
+        return EngineRefused(
+            f"the search engine does not allow this ({reason}). Whoever runs it gives cluster.user the right to read and write "
+            "the indexes that begin with cluster.prefix.",
+            kind=kind,
+        )
     if _SHARD_IS_NOT_THERE & _causes(info):
         return EngineUnavailable(
             f"a part of the index is not ready in the search engine, as after a restart ({reason}). Ask again in a moment."
@@ -453,9 +485,14 @@ def _refusal(status: object, info: JsonObject) -> Exception:
         return Conflict(reason)
     if kind == "index_not_found_exception":
         return EngineUnavailable("the search engine has no index yet. Add a repository and start a worker (codecompass cluster).")
-    # A full disk makes an index read-only until there is room again.
-    if status in _WAIT_STATUS or kind in _PASSING_BLOCKS:
-        return EngineUnavailable(f"the search engine is busy or lacks room ({reason}). Ask again in a moment.")
+    if kind in _PASSING_BLOCKS:
+        # A full disk makes an index read-only until there is room again.
+        return EngineUnavailable(
+            f"the search engine takes no changes, as when its disks are nearly full ({reason}). Whoever runs it makes room; then "
+            "work goes on by itself."
+        )
+    if status in _WAIT_STATUS:
+        return EngineUnavailable(f"the search engine is busy ({reason}). Ask again in a moment.")
     return EngineRefused(f"the search engine refused ({reason}). Tell whoever runs it.", kind=kind)
 
 

@@ -30,6 +30,7 @@ from codecompass.cluster.answers import AnswerSettings, LibraryAnswers, LibraryC
 from codecompass.cluster.authentication import Authenticator, trusted_proxy
 from codecompass.cluster.calls import EngineCalls
 from codecompass.cluster.engine import Engine, EngineUnavailable
+from codecompass.cluster.engine_login import engine_login
 from codecompass.cluster.generations import Generations, open_generations
 from codecompass.cluster.health import EngineMonitor, LibraryState
 from codecompass.cluster.library import LOOKUPS, Libraries
@@ -170,7 +171,8 @@ async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibrarySer
     Raises InvalidInput if the settings name no engine, an invalid proxy, or unknown tools.
     """
     settings = launch.settings
-    engine = Engine(settings.cluster.url, prefix=settings.cluster.prefix, timeout=READ_SECONDS)
+    login = engine_login(settings.cluster)
+    engine = Engine(settings.cluster.url, prefix=settings.cluster.prefix, login=login, timeout=READ_SECONDS)
     try:
         async with open_generations(engine, launch.cache, settings.server.cache_bytes) as generations:
             server = LibraryServer(launch, engine, generations)

@@ -51,6 +51,14 @@ def without_user(url: str) -> str:
     return url.rpartition("@")[2]
 
 
+def with_hidden_user(url: str) -> str:
+    """Returns a URL for people: its user part, which may contain a password, is `***`."""
+    scheme, found, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    user, at, host = authority.rpartition("@")
+    return f"{scheme}{found}***@{host}{slash}{path}" if found and at and user else url
+
+
 def is_loopback(host: str) -> bool:
     """Returns whether a name in lower case, or an address, is a loopback one."""
     import ipaddress

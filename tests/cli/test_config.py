@@ -107,3 +107,14 @@ def test_a_limit_that_the_user_raises_is_a_projects_to_use(cli, shop):
 
     assert "is not used" not in done.err
     assert "skipped" not in cli("status", "--json").json
+
+
+@pytest.mark.invariant("No password of a remote is stored, logged or shown")
+def test_a_password_in_an_address_is_not_shown(cli):
+    address = "https://admin:s3cret@127.0.0.1:9,https://127.0.0.2:9"
+
+    shown = cli("config", "show", "cluster", CODECOMPASS_CLUSTER_URL=address)
+    as_json = cli("config", "show", "--json", CODECOMPASS_CLUSTER_URL=address)
+
+    assert "s3cret" not in shown.out + shown.err + as_json.out + as_json.err
+    assert setting(as_json, "cluster.url")["value"] == ["https://***@127.0.0.1:9", "https://127.0.0.2:9"]

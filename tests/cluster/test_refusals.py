@@ -1,56 +1,17 @@
 """How the engine's refusals are interpreted: real messages of a node with shards that are not ready (OpenSearch 2.19)."""
 
-import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from codecompass.cluster.engine import Engine, EngineRefused, EngineUnavailable
+from tests.cluster.strange_node import Node
 
 RECOVERING = {
     "type": "illegal_index_shard_state_exception",
     "reason": "CurrentState[RECOVERING] operations only allowed when shard state is one of [POST_RECOVERY, STARTED]",
 }
 TERM_VECTORS = {"type": "exception", "reason": "failed to execute term vector request", "caused_by": RECOVERING}
-
-
-class Node:
-    """Answers every request with the same status and body."""
-
-    def __init__(self) -> None:
-        self.status = 200
-        self.body: object = {}
-        node = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def answer(self) -> None:
-                self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                said = json.dumps(node.body).encode()
-                self.send_response(node.status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(said)))
-                self.end_headers()
-                self.wfile.write(said)
-
-            do_GET = do_POST = do_PUT = do_DELETE = answer
-
-            def log_message(self, *_: object) -> None:
-                """Logs nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever)
-        self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def says(self, status: int, body: object) -> None:
-        self.status, self.body = status, body
-
-    def stop(self) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
 
 
 @pytest.fixture
@@ -109,4 +70,20 @@ def test_what_will_never_be_done_is_refused(node, engine):
     node.says(400, {"error": {"type": "parsing_exception", "reason": "unknown query"}, "status": 400})
 
     with pytest.raises(EngineRefused, match="unknown query"):
+        engine.search("i", {})
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "error", "advice"),
+    [
+        (401, "security_exception", EngineRefused, "cluster.password_file"),
+        (403, "security_exception", EngineRefused, "cluster.user the right"),
+        (403, "cluster_block_exception", EngineUnavailable, "makes room"),
+        (429, "circuit_breaking_exception", EngineUnavailable, "is busy"),
+    ],
+)
+def test_each_refusal_says_what_helps(node, engine, status, kind, error, advice):
+    node.says(status, {"error": {"type": kind, "reason": "no"}, "status": status})
+
+    with pytest.raises(error, match=advice):
         engine.search("i", {})

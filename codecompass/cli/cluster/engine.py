@@ -12,6 +12,7 @@ from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.tool_options import comma_separated
 from codecompass.errors import InvalidInput
+from codecompass.remote.address import with_hidden_user
 from codecompass.settings import Settings
 from codecompass.units import MINUTES, SECONDS
 
@@ -56,9 +57,11 @@ def opened_engine(
     settings = loaded.settings
     require_client()
     from codecompass.cluster.engine import Engine
+    from codecompass.cluster.engine_login import engine_login
 
     patience = WORKERS_PATIENCE_SECONDS if is_patient else PATIENCE_SECONDS
-    engine = Engine(settings.cluster.url, prefix=settings.cluster.prefix, patience=patience)
+    login = engine_login(settings.cluster)
+    engine = Engine(settings.cluster.url, prefix=settings.cluster.prefix, login=login, patience=patience)
     try:
         yield engine, settings
     finally:
@@ -88,7 +91,7 @@ def run_worker_process(invocation: Invocation, engine: "Engine", settings: Setti
     from codecompass.nurseries import open_nursery
 
     log.configure(log.level_for(settings.log.level, max(1, invocation.options.verbosity)), settings.log.format)
-    invocation.terminal.note(f"Working for {', '.join(settings.cluster.url)}. End it with Ctrl-C.", "dim")
+    invocation.terminal.note(f"Working for {', '.join(map(with_hidden_user, settings.cluster.url))}. End it with Ctrl-C.", "dim")
     stop = trio.Event()
 
     async def stop_on_signal(*, task_status: trio.TaskStatus[None]) -> None:

@@ -11,6 +11,7 @@ from codecompass.cli.help import CommandEntry, Example, LazyGroup
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import printable
 from codecompass.errors import DeadlineExceeded, IndexDamaged, InvalidInput, PermissionDenied, ProjectNotFound, StoreNewer
+from codecompass.remote.address import with_hidden_user
 from codecompass.settings import known_settings, project_file, user_file
 from codecompass.settings_sources import EffectiveValue
 
@@ -150,11 +151,17 @@ def _toml(value: object) -> str:
 
 
 def _resolved(invocation: Invocation, value: EffectiveValue) -> EffectiveValue:
-    """Returns the value; that of an empty `storage.data_dir` is the platform's directory."""
-    if value.key != "storage.data_dir" or value.value:
-        return value
-    directory = str(invocation.home.root)
-    return EffectiveValue(value.key, directory, value.layer, value.where, value.unit, value.description)
+    """Returns the value for people: an empty `storage.data_dir` is the platform's directory, and URLs show no user."""
+    shown = _without_passwords(value.value)
+    if value.key == "storage.data_dir" and not value.value:
+        shown = str(invocation.home.root)
+    return EffectiveValue(value.key, shown, value.layer, value.where, value.unit, value.description)
+
+
+def _without_passwords(value: object) -> object:
+    if isinstance(value, tuple):
+        return tuple(map(_without_passwords, value))
+    return with_hidden_user(value) if isinstance(value, str) else value
 
 
 def _files(invocation: Invocation, root: Path | None) -> tuple[File, ...]:

@@ -1,8 +1,6 @@
 """The organisation's server is unreachable, slow, broken or refuses: local answers are complete and in time, with one warning."""
 
-import shutil
 import ssl
-import subprocess
 
 import pytest
 import structlog
@@ -16,6 +14,7 @@ from codecompass.settings import OrganisationSettings
 from codecompass.transport.organisation.failures import FIRST_PAUSE_SECONDS, OrganisationUnavailable, QuestionBreaker
 from codecompass.transport.organisation.link import OrganisationLink
 from codecompass.transport.organisation.target import organisation_target
+from tests.support.certificates import self_signed
 from tests.support.waiting import until
 from tests.transport.organisation.conftest import TOKEN, complaints, desk, index, places, target_of
 from tests.transport.organisation.peer import BEHAVIOURS, StrangePeer
@@ -138,12 +137,7 @@ async def test_a_proxy_of_the_environment_is_not_used(tmp_path, trees, peer, mon
 @pytest.fixture
 def certificate(tmp_path):
     """Returns the files of a key and a self-signed certificate."""
-    if shutil.which("openssl") is None:
-        pytest.skip("no openssl to make a certificate with")
-    key, made = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    wanted = ["-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=code", "-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run(["openssl", "req", *wanted, "-keyout", key, "-out", made], check=True, capture_output=True)
-    return key, made
+    return self_signed(tmp_path, "code")
 
 
 async def test_a_certificate_counts_that_the_user_trusts_and_no_other(certificate, monkeypatch):

@@ -1,0 +1,17 @@
+"""Certificates for 127.0.0.1, made by openssl."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+
+def self_signed(directory: Path, name: str) -> tuple[Path, Path]:
+    """Returns the files of a key and of its certificate. Skips the test where there is no openssl."""
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl to make a certificate with")
+    key, made = directory / f"{name}-key.pem", directory / f"{name}.pem"
+    wanted = ["-x509", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(["openssl", "req", *wanted, "-keyout", key, "-out", made], check=True, capture_output=True)
+    return key, made
