@@ -36,8 +36,10 @@ MAX_ATTEMPTS: Final = 30
 LONGEST_PAUSE_SECONDS: Final = 0.05
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
-_GROUP: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-MAX_GROUP_LENGTH: Final = 50
+_GROUP: Final = re.compile(r"[\w/](?:[\w ./:@+=&()-]*[\w)])?")
+"""As identity providers write them: `Team_Backend`, `/eng/platform`, `Domain Users`. Not with a comma, which separates names."""
+
+MAX_GROUP_LENGTH: Final = 100
 _REF: Final = re.compile(r"(?!-)[^\x00-\x20\x7f~^:\\]{1,255}")
 _REPO_ID: Final = re.compile(r"[0-9a-f]{16}")
 
@@ -423,8 +425,8 @@ def checked_groups(groups: Sequence[str] | None) -> tuple[str, ...] | None:
     for group in found:
         if len(group) > MAX_GROUP_LENGTH or not _GROUP.fullmatch(group):
             raise InvalidInput(
-                f"{group[:100]!r} is not a valid name of a group. Use up to {MAX_GROUP_LENGTH} lower-case letters, digits and "
-                "single hyphens between them.",
+                f"{group[:100]!r} is not a valid name of a group. Use the name that the identity provider gives it: up to "
+                f"{MAX_GROUP_LENGTH} letters, digits, blanks and _ . - / : @ + = & ( ), the first and last a letter or digit.",
                 field="group",
                 value=group[:100],
             )

@@ -109,7 +109,7 @@ def test_a_limit_that_the_user_raises_is_a_projects_to_use(cli, shop):
     assert "skipped" not in cli("status", "--json").json
 
 
-@pytest.mark.invariant("No password of a remote is stored, logged or shown")
+@pytest.mark.invariant(of="test_a_password_is_refused_and_not_repeated")
 def test_a_password_in_an_address_is_not_shown(cli):
     address = "https://admin:s3cret@127.0.0.1:9,https://127.0.0.2:9"
 
