@@ -258,6 +258,7 @@ class AccessSettings(Struct, frozen=True, kw_only=True):
     admin_groups: Annotated[
         tuple[Text, ...], Meta(max_length=MAX_ITEMS, description="Groups of that proxy whose members may see every repository.")
     ] = ()
+    audit_queries: Annotated[bool, Meta(description="Whether the audit line of each answer has the question.")] = False
 
 
 class StorageSettings(Struct, frozen=True, kw_only=True):

@@ -27,6 +27,7 @@ from codecompass.actors.job_state import JobHandle
 from codecompass.cluster import health
 from codecompass.cluster.access import Tokens
 from codecompass.cluster.answers import AnswerSettings, LibraryAnswers, LibraryCommits, LibraryWorkspaces
+from codecompass.cluster.audit import audit_of
 from codecompass.cluster.authentication import Authenticator, trusted_proxy
 from codecompass.cluster.calls import EngineCalls
 from codecompass.cluster.engine import Engine, EngineUnavailable
@@ -125,8 +126,10 @@ class LibraryServer:
 
     async def of(self, caller: Caller) -> Services:
         """Returns the services of a call, which show only what its caller may see. Raises Unauthorized, EngineUnavailable."""
-        library = self.libraries.of(await self.authenticator.viewer(caller.identity))
+        viewer = await self.authenticator.viewer(caller.identity)
+        library = self.libraries.of(viewer)
         return Services(
+            audit=audit_of(caller.identity, viewer, shows_queries=self.launch.settings.access.audit_queries),
             workspaces=LibraryWorkspaces(library, self._answer_settings),
             router=LibraryRouter(library),
             commits=LibraryCommits(library, self._answer_settings),

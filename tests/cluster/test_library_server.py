@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 import trio
 from msgspec.structs import replace
+from structlog.testing import capture_logs
 
 from codecompass.cluster import calls
 from codecompass.settings import ClusterSettings, ServerSettings, Settings
@@ -36,6 +37,41 @@ async def said(served, headers, tool, **arguments):
     answer = await ask(served.port, "POST", "/", call(tool, arguments), **headers)
     assert answer.status == 200, answer.body
     return answer.said()
+
+
+# Who asked what.
+
+
+@cluster
+async def test_each_answer_is_a_line_of_the_audit_without_the_question(house, tmp_path):
+    headers = await add_alpha(house)
+    await house.publish("beta", files_of("beta"), groups=["red"])
+    with capture_logs() as logs:
+        async with serving_library(house.settings(), tmp_path / "cache") as served:
+            await said(served, headers, "locate_symbol", name="turn_alpha", workspace="alpha")
+            many = await said(served, headers, "search_code", query="wheels", workspace="*")
+            await said(served, headers, "search_code", query="wheels", workspace="gamma")
+
+    one, several, failed = [each for each in logs if each["event"] == "audit"]
+    assert {each["viewer"] for each in (one, several, failed)} == {"anna"}
+    assert len(one["token"]) == 12
+    assert (one["tool"], one["outcome"], one["count"]) == ("locate_symbol", "ok", 1)
+    assert [len(each["repositories"]) for each in (one, several, failed)] == [1, 2, 0]
+    assert several["count"] == len(many["results"])
+    assert failed["outcome"] == "project_not_found"
+    assert "wheels" not in f"{several} {failed}"
+
+
+async def test_a_question_is_in_the_audit_if_that_is_wanted(tmp_path, monkeypatch):
+    monkeypatch.setattr(calls.EngineCalls.run, "__defaults__", (0.5,))
+    access = {"trusted_proxies": ("127.0.0.1/32",), "user_header": "X-User", "audit_queries": True}
+    with closed_port() as port, capture_logs() as logs:
+        async with serving_library(settings_at(port, **access), tmp_path / "cache", n_ready=0) as served:
+            await ask(served.port, "POST", "/", call("search_code", {"query": "wheels", "workspace": "alpha"}), x_user="ben")
+
+    [line] = [each for each in logs if each["event"] == "audit"]
+    assert (line["viewer"], line["token"], line["query"]) == ("ben", "", "wheels")
+    assert (line["outcome"], line["repositories"]) == ("engine_unavailable", [])
 
 
 # Which commit.

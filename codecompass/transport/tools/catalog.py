@@ -27,7 +27,7 @@ from codecompass.transport.calls import CallOutcome
 from codecompass.transport.health import MAX_PROJECTS
 from codecompass.transport.tools import job_tools
 from codecompass.transport.tools.call import ToolCall, ask_index
-from codecompass.transport.tools.services import Services, ServiceSource
+from codecompass.transport.tools.services import AnsweredCall, Services, ServiceSource
 
 Run = Callable[[ToolCall], Awaitable[CallOutcome]]
 
@@ -88,10 +88,13 @@ class Catalog:
         except Exception as error:  # noqa: BLE001 (the boundary of a request: one call must not end the client's session)
             reply = self._error_reply(self._known(error, name, caller), call)
             counted_as = reply.error.code
-            return CallOutcome(reply)
+            outcome = CallOutcome(reply)
         finally:
-            self._measures.count_call(name, caller.transport, counted_as, time.monotonic() - started)
-        if outcome.at_end is None:
+            seconds = time.monotonic() - started
+            self._measures.count_call(name, caller.transport, counted_as, seconds)
+        if call is not None and call.services.audit is not None:
+            call.services.audit(AnsweredCall(request=call.request, reply=outcome.reply, outcome=counted_as, seconds=seconds))
+        if call is None or outcome.at_end is None:
             return outcome
         return replace(outcome, at_end=partial(self._reply_at_end, call, outcome.at_end))
 

@@ -125,8 +125,21 @@ class Elsewhere(Protocol):
         and those with an id in `without`. Raises nothing but a cancellation: a failure is part of the result."""
 
 
+class AnsweredCall(Struct, frozen=True, kw_only=True):
+    """A call of a tool at its end, for an audit."""
+
+    request: Request
+    reply: Reply
+    outcome: str
+    """`ok`, or the code of the error."""
+    seconds: float
+
+
 class Services(Struct, frozen=True, kw_only=True):
     """The parts of a server that tools use, for one caller or for all."""
+
+    audit: Callable[[AnsweredCall], None] | None = None
+    """Is told of every answer."""
 
     workspaces: LiveWorkspaces
     router: Routing
