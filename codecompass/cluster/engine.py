@@ -21,7 +21,7 @@ from msgspec import Struct
 from opensearchpy.serializer import Serializer
 
 from codecompass.cluster.engine_login import EngineLogin, client_arguments
-from codecompass.cluster.schema import COPIES, IndexNames, JsonObject, index_bodies
+from codecompass.cluster.schema import CLUSTER_VERSION, COPIES, IndexNames, JsonObject, index_bodies
 from codecompass.errors import CodeCompassError, InvalidInput
 from codecompass.remote.address import with_hidden_user
 from codecompass.units import MINUTES, SECONDS
@@ -131,6 +131,7 @@ class Engine:
         urls: Sequence[str],
         *,
         prefix: str = "codecompass",
+        version: int = CLUSTER_VERSION,
         login: EngineLogin = EngineLogin(),  # noqa: B008 (frozen)
         timeout: float = REQUEST_SECONDS,
         patience: float = PATIENCE_SECONDS,
@@ -147,7 +148,7 @@ class Engine:
             raise InvalidInput(
                 "no address of the cluster. Pass --cluster-url, or set CODECOMPASS_CLUSTER_URL.", field="cluster_url"
             )
-        self.names: Final = IndexNames(prefix)
+        self.names: Final = IndexNames(prefix, version)
         self._timeout = timeout
         self._patience = patience
         self._random = random.Random()
@@ -221,6 +222,13 @@ class Engine:
         )
 
     # single documents
+
+    def documents_of_any(self, pattern: str) -> list[tuple[str, Document]]:
+        """Returns all documents of the indexes that a pattern matches, each with the name of its index."""
+        params: dict[str, object] = {"allow_no_indices": "true", "expand_wildcards": "open"}
+        body: JsonObject = {"query": {"match_all": {}}, "size": MAX_LISTED, "seq_no_primary_term": True}
+        hits = self._request("POST", f"/{pattern}/_search", body, params=params, timeout=WRITE_SECONDS)["hits"]["hits"]
+        return [(hit["_index"], _document(hit)) for hit in hits]
 
     def get(self, index: str, key: str) -> Document | None:
         """Returns the current state of a document, refreshed or not, or None if there is none."""

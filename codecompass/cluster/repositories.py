@@ -21,6 +21,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codecompass.cluster.catalog import Catalog, CatalogEntry, as_asked, entry_of
 from codecompass.cluster.engine import MAX_LISTED, Conflict, Document, Engine, EngineHealth, EngineUnavailable
 from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound
 from codecompass.log import get_logger
@@ -142,6 +143,7 @@ class Repositories:
     def __init__(self, engine: Engine, protocols: Collection[str] = DEFAULT_PROTOCOLS) -> None:
         self._engine = engine
         self._index = engine.names.repositories
+        self._catalog = Catalog(engine)
         self._lock = threading.Lock()
         self._newest: dict[str, tuple[int, int]] = {}
         """The newest version of each document that `get` has returned; bounded by the number of repositories."""
@@ -249,11 +251,13 @@ class Repositories:
                 def readded(old: Repository) -> Repository:
                     return _noted(replace(old, **given, url=parsed.url, is_removed=False))
 
+                self._catalog.put(parsed.repo_id, entry_of(readded(there)))
                 updated = self.update(parsed.repo_id, readded)
                 if updated is None:
                     continue
                 return Added(updated, is_new=there.is_removed)
             fresh = self._new(parsed, given)
+            self._catalog.put(parsed.repo_id, entry_of(fresh))
             try:
                 self._engine.put(self._index, parsed.repo_id, _encoded(fresh), expected=None)
             except Conflict:
@@ -263,14 +267,53 @@ class Repositories:
     def remove(self, name: str) -> Repository:
         """Makes a repository invisible at once and returns it; workers delete its documents. Raises ProjectNotFound."""
         found = self.find(name)
+        self._catalog.put(found.repo_id, replace(entry_of(found), is_removed=True))
+        return self._made_invisible(found.repo_id) or found
 
+    def reconcile(self) -> int:
+        """Makes the documents of this version agree with the catalog: adds what was added, changes what was changed and removes
+        what was removed elsewhere, and enters what the catalog lacks. Returns how many were changed."""
+        there = {each.repo_id: each for each in self.listed(with_removed=True, is_current=True)}
+        entries = self._catalog.live()
+        doubtful = [repo_id for repo_id in there.keys() | entries.keys() if _differs(there.get(repo_id), entries.get(repo_id))]
+        # Others may have written since the lists were read.
+        current = self._catalog.of(sorted(doubtful))
+        return sum(self._agree(repo_id, there.get(repo_id), current.get(repo_id)) for repo_id in doubtful)
+
+    def _agree(self, repo_id: str, there: Repository | None, entry: CatalogEntry | None) -> bool:
+        """Makes one document agree with its current entry. Returns whether it was changed."""
+        if entry is None:
+            if there is not None and there.url and not there.is_removed:
+                self._catalog.add(repo_id, entry_of(there))
+            return False
+        if entry.is_removed:
+            return there is not None and not there.is_removed and self._made_invisible(repo_id) is not None
+        if there is None:
+            return self._make(repo_id, entry)
+
+        def asked(old: Repository) -> Repository:
+            return old if entry_of(old) == entry else _noted(as_asked(old, entry))
+
+        return entry_of(there) != entry and self.update(repo_id, asked) is not None
+
+    def _make(self, repo_id: str, entry: CatalogEntry) -> bool:
+        """Makes the document of a repository that the catalog has. Returns whether it was missing."""
+        now = time.time()
+        fresh = as_asked(Repository(repo_id=repo_id, name=entry.name, url=entry.url, added_at=now, changed_at=now), entry)
+        try:
+            self._engine.put(self._index, repo_id, _encoded(fresh), expected=None)
+        except Conflict:
+            return False
+        return True
+
+    def _made_invisible(self, repo_id: str) -> Repository | None:
         def removed(old: Repository) -> Repository:
             retired = (*old.retired, *(head.generation for head in old.heads.values()))
             return replace(
                 old, is_removed=True, heads={}, default_ref="", seen={}, retired=tuple(dict.fromkeys(retired)), trouble=None
             )
 
-        return self.update(found.repo_id, removed) or found
+        return self.update(repo_id, removed)
 
     def add_tombstone(self, repo_id: str) -> bool:
         """Creates the document of a removed repository, so that workers delete its orphaned documents. Returns False if the
@@ -370,7 +413,9 @@ class Repositories:
         others = (each for each in self.listed(with_removed=True, is_current=True) if each.repo_id != mine.repo_id)
         if all(each.name != mine.name for each in others):
             return mine
-        return self.update(mine.repo_id, lambda old: replace(old, name=_unique_name(mine.name, mine.repo_id))) or mine
+        renamed = replace(mine, name=_unique_name(mine.name, mine.repo_id))
+        self._catalog.put(mine.repo_id, entry_of(renamed))
+        return self.update(mine.repo_id, lambda old: replace(old, name=renamed.name)) or mine
 
     def _require_free_name(self, name: str, repo_id: str) -> None:
         for each in self.listed(with_removed=True, is_current=True):
@@ -381,6 +426,12 @@ class Repositories:
                     value=name,
                     constraint="unique",
                 )
+
+
+def _differs(there: Repository | None, entry: CatalogEntry | None) -> bool:
+    if there is None or entry is None:
+        return there is None or not there.is_removed
+    return entry_of(there) != entry
 
 
 def checked_name(name: str) -> str:

@@ -12,7 +12,8 @@ from msgspec import Struct
 JsonObject = dict[str, Any]
 
 CLUSTER_VERSION: Final = 4
-"""Version of everything below, part of the names of indexes: programs of other versions use other indexes."""
+"""Version of everything below but tokens and the catalog, part of the names of indexes: programs of other versions use other
+indexes, which are built beside these."""
 
 K1: Final = 1.2
 B: Final = 0.75
@@ -64,6 +65,12 @@ class IndexNames(Struct, frozen=True):
     """The names of the indexes of one organisation, which share the engine with others by their prefix."""
 
     prefix: str
+    version: int = CLUSTER_VERSION
+
+    @property
+    def catalog(self) -> str:
+        """What was asked of each repository, for programs of all versions."""
+        return f"{self.prefix}-catalog"
 
     @property
     def repositories(self) -> str:
@@ -87,16 +94,20 @@ class IndexNames(Struct, frozen=True):
 
     @property
     def access(self) -> str:
-        """Access tokens, hashed, with their groups."""
-        return self._named("access")
+        """Access tokens, hashed, with their groups, for programs of all versions."""
+        return f"{self.prefix}-access"
 
     @property
     def all(self) -> str:
-        """A pattern that matches all indexes."""
-        return f"{self.prefix}-v{CLUSTER_VERSION}-*"
+        """Names and a pattern that match all indexes of this version."""
+        return f"{self.prefix}-v{self.version}-*,{self.catalog},{self.access}"
+
+    def of_any_version(self, what: str) -> str:
+        """A pattern that matches the indexes of this name of all versions."""
+        return f"{self.prefix}-v*-{what}"
 
     def _named(self, what: str) -> str:
-        return f"{self.prefix}-v{CLUSTER_VERSION}-{what}"
+        return f"{self.prefix}-v{self.version}-{what}"
 
 
 _KEYWORD: Final = {"type": "keyword"}
@@ -166,7 +177,9 @@ def index_bodies(names: IndexNames) -> dict[str, JsonObject]:
         "dynamic": False,
         "properties": {"name": _KEYWORD, "groups": _KEYWORD, "changed_at": {"type": "double"}},
     }
+    catalog: JsonObject = {"dynamic": False, "properties": {"is_removed": {"type": "boolean"}}}
     return {
+        names.catalog: _index({}, catalog),
         names.repositories: _index({}, repositories),
         names.access: _index({}, access),
         names.manifests: _index({}, manifest),

@@ -25,6 +25,7 @@ from msgspec import Struct
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
+from codecompass.cluster.catalog import prepare
 from codecompass.cluster.engine import Engine, EngineUnavailable
 from codecompass.cluster.fetch_and_publish import MADE_BY, Turn, TurnResources, remove_retired
 from codecompass.cluster.generations import open_generations
@@ -130,6 +131,7 @@ class _Worker:
         async with open_nursery() as background:
             background.start_soon(self._keep_house)
             background.start_soon(self._look_for_orphans)
+            background.start_soon(self._keep_catalog)
             async with open_nursery() as nursery:
                 background.start_soon(self._wake_at, stop)
                 failures = 0
@@ -288,6 +290,21 @@ class _Worker:
             except CodeCompassError as error:
                 self._log.warning("upkeep_failed", cause=error.message)
             await trio.sleep(UPKEEP_SECONDS)
+
+    async def _keep_catalog(self) -> None:
+        """Creates the indexes of this program's version, and keeps the repositories in agreement with the catalog."""
+        is_prepared = False
+        while True:
+            try:
+                if not is_prepared:
+                    await trio.to_thread.run_sync(prepare, self._resources.engine)
+                    is_prepared = True
+                if changed := await trio.to_thread.run_sync(self._repositories.reconcile):
+                    self._log.info("catalog_followed", repositories=changed)
+                    self._changed.set()
+            except CodeCompassError as error:
+                self._log.warning(NOT_ANSWERED, cause=error.message)
+            await trio.sleep(self._schedule.times.poll)
 
     async def _look_for_orphans(self) -> None:
         """Searches for documents of unknown repositories, at random intervals so that not all workers do so at once."""

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.cluster.access import Tokens
+from codecompass.cluster.catalog import prepare
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.generations import FactsCache
 from codecompass.cluster.publishing import publish
@@ -55,7 +56,7 @@ class Organisation:
         self.urls = tuple(urls)
         self.prefix = f"t{secrets.token_hex(6)}"
         self.engine = Engine(self.urls, prefix=self.prefix, patience=60)
-        self.engine.prepare()
+        prepare(self.engine)
         self.repositories = Repositories(self.engine)
         self.tokens = Tokens(self.engine)
         self.directory = directory

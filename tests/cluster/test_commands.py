@@ -30,7 +30,7 @@ def cli(engine_cluster, tmp_path: Path) -> Iterator[CommandLine]:
     }
     yield made
     names = Engine(engine_cluster.urls, prefix=prefix).names
-    for index in (names.repositories, names.manifests, names.blocks, names.text, names.access):
+    for index in (names.catalog, names.repositories, names.manifests, names.blocks, names.text, names.access):
         engine_cluster.request("DELETE", f"/{index}")
 
 

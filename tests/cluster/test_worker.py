@@ -33,7 +33,14 @@ def engine(engine_cluster) -> Iterator[Engine]:
     client = Engine(engine_cluster.urls, prefix=f"t{secrets.token_hex(5)}", patience=60.0)
     client.prepare()
     yield client
-    for index in (client.names.repositories, client.names.manifests, client.names.blocks, client.names.text, client.names.access):
+    for index in (
+        client.names.catalog,
+        client.names.repositories,
+        client.names.manifests,
+        client.names.blocks,
+        client.names.text,
+        client.names.access,
+    ):
         client._request("DELETE", f"/{index}")
     client.close()
 

@@ -74,10 +74,11 @@ def opened_repositories(
 ) -> "Iterator[Repositories]":
     """Yields the repositories of that engine; `makes_indexes` creates its indexes if there are none."""
     with opened_engine(invocation, url, prefix) as (engine, settings):
+        from codecompass.cluster.catalog import prepare
         from codecompass.cluster.repositories import Repositories
 
         if makes_indexes:
-            engine.prepare()
+            prepare(engine)
         yield Repositories(engine, settings.cluster.protocols)
 
 

@@ -8,6 +8,7 @@ from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import Cell, printable, write_table
 from codecompass.cluster.access import SHOWN_ID_LENGTH, KnownToken, Tokens
+from codecompass.cluster.catalog import prepare
 from codecompass.cluster.engine import Engine
 from codecompass.formatting import iso_time
 
@@ -46,7 +47,7 @@ class RevokedTokens(Struct, frozen=True):
 
 def add(invocation: Invocation, engine: Engine, name: str, groups: tuple[str, ...], days: int | None, *, is_admin: bool) -> int:
     """Creates a token and prints it. Only the token goes to stdout, so that it can be redirected."""
-    engine.prepare()
+    prepare(engine)
     text = Tokens(engine).add(name, groups, days=days, is_admin=is_admin)
     terminal = invocation.terminal
     if invocation.options.as_json:

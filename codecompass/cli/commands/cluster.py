@@ -153,7 +153,7 @@ def changed(
 def remove(invocation: Invocation, /, repository: str, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Removes a repository."""
 
-    with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
+    with opened_repositories(invocation, cluster_url, cluster_prefix, makes_indexes=True) as opened:
         from codecompass.cli.cluster import repositories
 
         return repositories.remove(invocation, opened, repository)
