@@ -82,7 +82,7 @@ def test_addresses_names_and_groups_that_are_wrong_are_refused_and_nothing_is_ad
     for wrong in (
         ("https://u:p4ss@git.example.org/a/b",),
         ("git@git.example.org:a/b",),  # ssh is not allowed here
-        ("https://git.example.org/a/b", "--group", "Web"),
+        ("https://git.example.org/a/b", "--group", "web,ops"),
         ("https://git.example.org/a/b", "--ref", "a..b"),
         ("https://git.example.org/a/b", "--name", "/x"),
     ):
