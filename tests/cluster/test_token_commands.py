@@ -61,7 +61,7 @@ def test_tokens_are_revoked_by_name_or_by_id(cli):
     "arguments",
     [
         ("ada",),
-        ("ada", "--group", "No Group"),
+        ("ada", "--group", "no, group"),
         ("ada", "--group", "web", "--days", "0"),
         ("", "--group", "web"),
         ("a\tb", "--group", "web"),
