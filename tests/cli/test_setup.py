@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from codecompass.cli.hosts import yaml_text
+from codecompass.cli.hosts.places import value_at
 from codecompass.cli.hosts.supported_hosts import HOSTS, host_named, user_path
 
 INSTALLED = str(Path(sys.executable).parent / "codecompass")
@@ -71,7 +72,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the files' plac
 def servers(host: str, path: Path) -> dict[str, dict[str, Any]]:
     content = path.read_text()
     if host == "goose":
-        return {"codecompass": yaml_text.value_at(content, ("extensions", "codecompass"))}  # type: ignore[dict-item]
+        return {"codecompass": value_at(yaml_text.parse(content), ("extensions", "codecompass"))}  # type: ignore[dict-item]
     parsed = tomllib.loads(content) if host == "codex" else json.loads(content)
     found: dict[str, dict[str, Any]] = parsed[SECTIONS.get(host, "mcpServers")]
     return found

@@ -80,7 +80,7 @@ def place(text: str | None) -> Iterator[Place]:
 
 
 def edit(host: Host, request: WantedEntry = REQUEST) -> EntryEdit:
-    return EntryEdit(host, Path("file"), request, "/usr/bin:/bin")
+    return EntryEdit(host, request, "/usr/bin:/bin")
 
 
 @pytest.mark.slow
@@ -197,7 +197,7 @@ assert isinstance(APPROVAL, FileApproval)
     st.booleans(),
 )
 def test_an_approval_is_added_once_and_taken_back_to_the_byte(text, is_written_anew):
-    allow = AllowEdit(CLAUDE, Path("file"), APPROVAL, ("search_code", "locate_symbol"))
+    allow = AllowEdit(CLAUDE, APPROVAL, ("search_code", "locate_symbol"))
     with place(text) as here:
         try:
             here.apply(allow)
