@@ -11,9 +11,9 @@ from msgspec import Struct
 from codecompass.cli import failure
 from codecompass.cli.hosts import files, reversible_edit
 from codecompass.cli.hosts.change_records import ChangeRecords
-from codecompass.cli.hosts.edits import AllowEdit, EntryEdit, RulesEdit, rendered, rendered_list
+from codecompass.cli.hosts.edits import AllowEdit, Edit, EntryEdit, RulesEdit, rendered, rendered_list
 from codecompass.cli.hosts.entry import PROGRAM, WantedEntry, installed_command, portable_command
-from codecompass.cli.hosts.reversible_edit import Edit, EditOutcome
+from codecompass.cli.hosts.reversible_edit import EditOutcome
 from codecompass.cli.hosts.rules import FILES, rendered_rules, rules_path
 from codecompass.cli.hosts.supported_hosts import (
     EntryApproval,

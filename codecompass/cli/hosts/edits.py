@@ -5,36 +5,48 @@ from types import ModuleType
 from typing import Any, Final
 
 from codecompass.cli.hosts import json_text, rules, toml_text, yaml_text
-from codecompass.cli.hosts.entry import WantedEntry, revised
+from codecompass.cli.hosts.entry import Notes, WantedEntry, revised
 from codecompass.cli.hosts.places import canonical, value_at, without
-from codecompass.cli.hosts.reversible_edit import Notes
 from codecompass.cli.hosts.supported_hosts import SERVER, FileApproval, Host
 
 _EDITORS: Final[Mapping[str, ModuleType]] = {"json": json_text, "toml": toml_text, "yaml": yaml_text, "markdown": rules}
 
 
-class _PlaceEdit:
-    """An `Edit` of one place. The last `n_own` parts of its path are ours."""
+class Edit:
+    """One way to change a place in a text. All methods raise NotEditable for a text that the edit cannot parse.
+
+    `kind` names the edit in the records. With `is_whole`, any change by the user at the place makes all of it the user's.
+    `by_hand` is the command that shows what to write into a file of this `format` that cannot be edited.
+    """
 
     kind: str
     is_whole = True
 
     def __init__(self, format_: str, place: tuple[str, ...], by_hand: str, n_own: int = 1) -> None:
+        """Makes an edit of the value at `place`, of which the last `n_own` names are ours and the others are sections."""
         self.format, self.by_hand = format_, f"codecompass setup {by_hand} --print"
         self._editor: Any = _EDITORS[format_]
         self._place, self._n_enclosing = place, len(place) - n_own
 
+    def apply(self, text: str, base: str) -> tuple[str, Notes]:
+        """Returns the text with the change. `base` is the text without our earlier change, if there is one."""
+        raise NotImplementedError
+
     def state(self, text: str) -> object:
+        """Returns the value at the place of the change, None if there is none."""
         return value_at(self._editor.parse(text), self._place)
 
     def rest(self, text: str) -> object:
+        """Returns everything but that value, without empty sections: what an undo must not change."""
         return without(self._editor.parse(text), self._place)
 
     def n_sections(self, text: str) -> int:
+        """Returns how many of the sections that enclose the place exist."""
         data = self._editor.parse(text)
         return sum(value_at(data, self._place[:depth]) is not None for depth in range(1, self._n_enclosing + 1))
 
     def without(self, text: str, state: object, before: object, n_sections: int) -> str:
+        """Returns the text with `before` in place of `state`, and no empty section beyond the first `n_sections`."""
         del state
         if before is not None:
             return str(self._editor.assign(text, self._place, before))
@@ -47,8 +59,8 @@ class _PlaceEdit:
         return text
 
 
-class EntryEdit(_PlaceEdit):
-    """The `Edit` that writes the entry of our server into a host's file."""
+class EntryEdit(Edit):
+    """The edit that writes the entry of our server into a host's file."""
 
     kind = "entry"
 
@@ -80,8 +92,8 @@ class EntryEdit(_PlaceEdit):
         return text
 
 
-class AllowEdit(_PlaceEdit):
-    """The `Edit` that adds our tools to a host's list of tools that need no approval."""
+class AllowEdit(Edit):
+    """The edit that adds our tools to a host's list of tools that need no approval."""
 
     kind = "allow"
     is_whole = False
@@ -113,8 +125,8 @@ class AllowEdit(_PlaceEdit):
         return found if isinstance(found, list) else []
 
 
-class RulesEdit(_PlaceEdit):
-    """The `Edit` that puts our lines into a project's instructions."""
+class RulesEdit(Edit):
+    """The edit that puts our lines into a project's instructions."""
 
     kind = "rules"
 

@@ -16,7 +16,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.cli.hosts.reversible_edit import Notes
 from codecompass.cli.hosts.supported_hosts import EntryShape, LaunchForm
 from codecompass.units import SECONDS
 
@@ -87,6 +86,14 @@ class WantedEntry(Struct, frozen=True, kw_only=True):
     def entry(self, shape: EntryShape) -> dict[str, object]:
         """Returns the entry in a host's shape."""
         return {**shape.entry(self.launch), **self.members}
+
+
+class Notes(Struct, frozen=True, kw_only=True):
+    """What a user is told of an edit: `changes` of their value, what of it was `kept`, the whole if ours `replaced` it."""
+
+    changes: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    replaced: object = None
 
 
 def revised(

@@ -11,59 +11,20 @@ A file or directory that was created for the change is removed with it.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 from msgspec import Struct
 
 from codecompass.cli.hosts import files
 from codecompass.cli.hosts.change_records import Change, ChangeRecords, digest, splice
+from codecompass.cli.hosts.edits import Edit
+from codecompass.cli.hosts.entry import Notes
 from codecompass.cli.hosts.places import BOM, NotEditable, canonical
 from codecompass.errors import FileUnreadable, InvalidInput
 
 ATTEMPTS: Final = 5
 """How often a change is tried if the host writes the file at the same time."""
-
-
-class Notes(Struct, frozen=True, kw_only=True):
-    """What a user is told of an edit: `changes` of their value, what of it was `kept`, the whole if ours `replaced` it."""
-
-    changes: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
-    replaced: object = None
-
-
-class Edit(Protocol):
-    """One way to change a text. All methods raise NotEditable for a text that the edit cannot parse.
-
-    `kind` names the edit in the records. With `is_whole`, any change by the user at its place makes all of it the user's.
-    `by_hand` is the command that shows what to write into a file of this `format` that cannot be edited.
-    """
-
-    kind: str
-    is_whole: bool
-    format: str
-    by_hand: str
-
-    def apply(self, text: str, base: str) -> tuple[str, Notes]:
-        """Returns the text with the change. `base` is the text without our earlier change, if there is one."""
-        ...
-
-    def state(self, text: str) -> object:
-        """Returns the value at the place of the change, None if there is none."""
-        ...
-
-    def rest(self, text: str) -> object:
-        """Returns everything but that value, without empty sections: what an undo must not change."""
-        ...
-
-    def n_sections(self, text: str) -> int:
-        """Returns how many of the sections that enclose the place exist."""
-        ...
-
-    def without(self, text: str, state: object, before: object, n_sections: int) -> str:
-        """Returns the text with `before` in place of `state`, and no empty section beyond the first `n_sections`."""
-        ...
 
 
 class EditOutcome(Struct, frozen=True, kw_only=True):

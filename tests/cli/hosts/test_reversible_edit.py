@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from codecompass.cli.hosts import reversible_edit
 from codecompass.cli.hosts.change_records import ChangeRecords
-from codecompass.cli.hosts.edits import AllowEdit, EntryEdit, RulesEdit
+from codecompass.cli.hosts.edits import AllowEdit, Edit, EntryEdit, RulesEdit
 from codecompass.cli.hosts.entry import WantedEntry
-from codecompass.cli.hosts.reversible_edit import Edit
 from codecompass.cli.hosts.supported_hosts import HOSTS, FileApproval, Host, LaunchForm, host_named
 from codecompass.errors import FileUnreadable
 from codecompass.store.layout import HomeLayout
