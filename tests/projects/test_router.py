@@ -12,14 +12,7 @@ from codecompass.errors import (
 from codecompass.identity import project_id
 from codecompass.projects.router import HINT
 from codecompass.store.registry import Registry
-from tests.support.routing import Client, open_world
-
-
-@pytest.fixture
-async def world(tmp_path):
-    async with open_world(tmp_path) as world:
-        yield world
-
+from tests.support.routing import Client
 
 # Precedence.
 
