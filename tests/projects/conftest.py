@@ -9,3 +9,13 @@ from tests.support.routing import open_world
 async def world(tmp_path):
     async with open_world(tmp_path) as world:
         yield world
+
+
+@pytest.fixture
+def shop(world):
+    return world.repository("shop")
+
+
+@pytest.fixture
+def other(world):
+    return world.repository("other")
