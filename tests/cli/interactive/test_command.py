@@ -328,6 +328,7 @@ def test_leaving_restores_the_terminal(cli, opener, key, code, indexed):
 def test_a_narrow_terminal_shows_where_and_what(cli, opener, indexed):
     terminal = opener("total price", columns=40, rows=16)
     terminal.settled()
+    terminal.until(">12")
 
     assert "shop/cart.py:12" in terminal.selected
     assert "method Cart" in terminal.selected
@@ -350,7 +351,7 @@ def test_a_resize_is_followed(cli, opener, indexed):
     assert "│" not in terminal.text
 
     terminal.resize(160, 40)
-    terminal.until("│")
+    terminal.until("│>12")
     assert "def total_price" in terminal.line("│>12")
 
     terminal.resize(40, 12)
