@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
-from codecompass.cli.hosts.edits import RULES
+from codecompass.cli.hosts.rules import RULES
 from release.definition import DEFINITION, Definition, Prompt
 
 ROOT = Path(__file__).parents[1]

@@ -11,9 +11,10 @@ from msgspec import Struct
 from codecompass.cli import failure
 from codecompass.cli.hosts import files, reversible_edit
 from codecompass.cli.hosts.change_records import ChangeRecords
-from codecompass.cli.hosts.edits import AllowEdit, EntryEdit, RulesEdit, rendered, rendered_list, rendered_rules, rules_path
+from codecompass.cli.hosts.edits import AllowEdit, Edit, EntryEdit, RulesEdit, rendered, rendered_list
 from codecompass.cli.hosts.entry import PROGRAM, WantedEntry, installed_command, portable_command
-from codecompass.cli.hosts.reversible_edit import Edit, EditOutcome
+from codecompass.cli.hosts.reversible_edit import EditOutcome
+from codecompass.cli.hosts.rules import FILES, rendered_rules, rules_path
 from codecompass.cli.hosts.supported_hosts import (
     EntryApproval,
     FileApproval,
@@ -64,18 +65,11 @@ class FileReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The user's entry that was replaced, as JSON without secrets."""
 
 
-class SetupReport(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SetupReport(FileReport, frozen=True, kw_only=True, omit_defaults=True):
     """What `--json` prints: the `FileReport` of the file with the entry, other files in `also`, and `next_steps` for the user."""
 
     host: str
-    path: str
-    change: str
     server: Mapping[str, object]
-    diff: str = ""
-    backup: str = ""
-    changes: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
-    replaced: str = ""
     dry_run: bool = False
     also: tuple[FileReport, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -101,13 +95,13 @@ def set_up_host(invocation: Invocation, name: str, options: SetupOptions) -> int
     if options.is_print or not host.user:
         return _print_entry(invocation, host, options, server, tools, root)
     path = (user_path(host, invocation.environment) if root is None else project_path(host, root)) or Path()
-    edit = EntryEdit(host, path, request, invocation.environment.get("PATH"), force=options.force)
+    edit = EntryEdit(host, request, invocation.environment.get("PATH"), force=options.force)
     records = ChangeRecords(invocation.home)
     main = _changed(path, edit, records, options, is_shared=root is not None)
     also: tuple[FileReport, ...] = ()
     if isinstance(host.approval, FileApproval):
         place = approval_path(host, host.approval, invocation.environment, root)
-        allow = AllowEdit(host, place, host.approval, tools)
+        allow = AllowEdit(host, host.approval, tools)
         if options.approve or (options.undo and records.of(place, allow.kind) is not None):
             also = (_changed(place, allow, records, options, is_shared=root is not None),)
     report = SetupReport(
@@ -137,7 +131,7 @@ def set_up_rules(invocation: Invocation, options: SetupOptions) -> int:
     records = ChangeRecords(invocation.home)
     edit = RulesEdit()
     if options.undo:
-        marked = [each for each in (root / "AGENTS.md", root / "CLAUDE.md") if edit.state(files.read(each) or "") is not None]
+        marked = [each for each in (root / name for name in FILES) if edit.state(files.read(each) or "") is not None]
         path = marked[0] if marked else path
         if records.of(path, edit.kind) is None:
             # Added on another machine and committed: the markers identify them.
@@ -172,9 +166,9 @@ def _changed(
         change=_kind(outcome, is_undo=options.undo),
         diff=_diff(path, outcome.before or "", outcome.after or ""),
         backup=str(outcome.backup) if outcome.backup is not None else "",
-        changes=outcome.result.changes,
-        kept=outcome.result.kept if outcome.result.changes else (),
-        replaced=_without_secrets(outcome.result.replaced),
+        changes=outcome.notes.changes,
+        kept=outcome.notes.kept if outcome.notes.changes else (),
+        replaced=_without_secrets(outcome.notes.replaced),
     )
 
 
@@ -291,8 +285,7 @@ def _print_entry(
     if options.approve and isinstance(host.approval, FileApproval):
         place = approval_path(host, host.approval, invocation.environment, root)
         terminal.note(f"and this into {printable(str(place))}", "dim")
-        items = [host.approval.prefix + tool for tool in tools]
-        terminal.line(rendered_list(host.approval.section, items).rstrip())
+        terminal.line(rendered_list(host.approval, tools).rstrip())
     if not host.user:
         for step in _steps(host, options):
             terminal.note(step, "dim")

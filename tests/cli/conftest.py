@@ -134,3 +134,10 @@ def program(cli: CommandLine) -> Program:
 def shop(cli: CommandLine) -> Path:
     """A small git repository, not indexed, as the current directory."""
     return cli.tree("shop")
+
+
+@pytest.fixture
+def indexed(cli: CommandLine, shop: Path) -> Path:
+    """The same, indexed."""
+    assert cli("index").code == 0
+    return shop

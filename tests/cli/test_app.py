@@ -210,8 +210,7 @@ def test_the_project_can_be_named_before_the_command_too(cli, shop):
 
 
 @pytest.mark.parametrize("arguments", [["outline", "shop/cart.py"], ["search", "cart", "--json"], ["--help"]])
-def test_a_reader_that_has_enough_ends_the_output_quietly(cli, program, shop, arguments):
-    cli("index")
+def test_a_reader_that_has_enough_ends_the_output_quietly(cli, program, shop, arguments, indexed):
     reader, writer = os.pipe()
     os.close(reader)
 
@@ -241,8 +240,7 @@ def test_closed_streams_are_no_reason_to_fail(cli, program, shop):
     "arguments",
     [["status"], ["status", "--json"], ["search", "cart"], ["locate", "nowhere_at_all", "--json"], ["--help"], ["--version"]],
 )
-def test_an_output_that_cannot_be_written_is_a_failure(cli, program, shop, arguments, buffering):
-    cli("index")
+def test_an_output_that_cannot_be_written_is_a_failure(cli, program, shop, arguments, buffering, indexed):
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             program.command(arguments),
@@ -270,9 +268,7 @@ def test_an_error_has_no_traceback_unless_asked_for(cli, shop):
     assert "Traceback" in verbose.err
 
 
-def test_plain_text_goes_to_pipes_and_json_is_exact(cli, shop):
-    cli("index")
-
+def test_plain_text_goes_to_pipes_and_json_is_exact(cli, indexed):
     assert "\x1b" not in cli("search", "cart").out
     done = cli("search", "cart", "--json")
     assert done.raw.endswith(b"}\n")

@@ -20,9 +20,7 @@ def status_of(done, name: str) -> tuple[str, str]:
     return found["status"], found["message"] + " " + found.get("remedy", "")
 
 
-def test_a_healthy_installation_has_no_failure(cli, shop):
-    cli("index")
-
+def test_a_healthy_installation_has_no_failure(cli, shop, indexed):
     done = cli("doctor", "--json")
     readable = cli("doctor")
 
@@ -73,8 +71,7 @@ def test_a_first_look_makes_nothing(cli):
     assert not cli.home.exists()
 
 
-def test_a_data_directory_that_others_can_read_is_pointed_out(cli, shop):
-    cli("index")
+def test_a_data_directory_that_others_can_read_is_pointed_out(cli, indexed):
     cli.home.chmod(0o755)
 
     status, text = status_of(cli("doctor", "--json"), "data directory")
@@ -94,8 +91,7 @@ def test_a_data_directory_that_cannot_be_made_fails(cli):
     assert status_of(done, "data directory")[0] == "fail"
 
 
-def test_a_damaged_registry_fails_with_the_remedy(cli, shop):
-    cli("index")
+def test_a_damaged_registry_fails_with_the_remedy(cli, indexed):
     (cli.home / "registry.db").write_text("nonsense " * 1000)
 
     done = cli("doctor", "--json")
@@ -106,8 +102,7 @@ def test_a_damaged_registry_fails_with_the_remedy(cli, shop):
     assert "mv " in text
 
 
-def test_a_registry_of_a_newer_program_fails(cli, shop):
-    cli("index")
+def test_a_registry_of_a_newer_program_fails(cli, indexed):
     connection = sqlite3.connect(cli.home / "registry.db")
     connection.execute("PRAGMA user_version = 99")
     connection.close()
@@ -123,8 +118,7 @@ def test_a_registry_of_a_newer_program_fails(cli, shop):
         ("gone", ("warn", "projects gc")),
     ],
 )
-def test_a_project_that_needs_attention_is_named(cli, shop, change, expected):
-    cli("index")
+def test_a_project_that_needs_attention_is_named(cli, shop, change, expected, indexed):
     (current,) = cli.home.glob("projects/*/CURRENT")
     if change == "gone":
         shop.rename(cli.base / "moved")
@@ -139,8 +133,7 @@ def test_a_project_that_needs_attention_is_named(cli, shop, change, expected):
     assert str(shop) in text
 
 
-def test_an_index_with_a_bit_that_the_disk_forgot_fails_and_is_built_anew(cli, shop):
-    cli("index")
+def test_an_index_with_a_bit_that_the_disk_forgot_fails_and_is_built_anew(cli, indexed):
     (path, *_) = cli.home.glob("projects/*/epochs/*/text/*/*.store")
     status = path.stat()
     content = bytearray(path.read_bytes())

@@ -50,8 +50,7 @@ def test_options_that_contradict_each_other_are_wrong_usage(cli, tree, words):
 
 
 @pytest.mark.parametrize(("command", "there"), [("search", "../tests"), ("locate", "."), ("refs", "../tests")])
-def test_an_existing_path_behind_the_query_filters_from_wherever_one_is(cli, shop, command, there):
-    cli("index")
+def test_an_existing_path_behind_the_query_filters_from_wherever_one_is(cli, shop, command, there, indexed):
     inside = cli(command, "Cart", there, cwd=shop / "shop")
     outside = cli(command, "Cart", {".": "../tests", "../tests": "."}[there], cwd=shop / "shop")
 

@@ -35,8 +35,7 @@ def test_the_finished_job_is_printed_for_programs(cli, shop):
     assert cli("status", "--json").json["recent_jobs"][0]["job_id"] == job["job_id"]
 
 
-def test_indexing_again_takes_in_only_what_changed(cli, shop):
-    cli("index")
+def test_indexing_again_takes_in_only_what_changed(cli, shop, indexed):
     write(shop, {"shop/money.py": "class Money:\n    currency = 'EUR'\n", "shop/tax.py": "RATE = 0.19\n"})
     (shop / "README.md").unlink()
 
@@ -45,15 +44,12 @@ def test_indexing_again_takes_in_only_what_changed(cli, shop):
     assert (job["mode"], job["changed_files"], job["files_written"], job["files_removed"]) == ("incremental", 3, 2, 1)
 
 
-def test_force_builds_from_nothing(cli, shop):
-    cli("index")
-
+def test_force_builds_from_nothing(cli, indexed):
     assert cli("index", "--force", "--json").json["mode"] == "full"
     assert cli("sync", "--force", "--json").json["mode"] == "full"
 
 
-def test_sync_says_when_nothing_has_changed(cli, shop):
-    cli("index")
+def test_sync_says_when_nothing_has_changed(cli, indexed):
     cli("sync")  # files written just before the index read them are read again
 
     done = cli("sync")
@@ -160,8 +156,7 @@ def test_a_mistake_in_the_settings_stops_before_anything_is_written(cli, shop):
 
 
 @pytest.mark.parametrize("command", ["index", "sync"])
-def test_an_index_that_is_being_written_is_waited_for(cli, program, shop, command):
-    cli("index")
+def test_an_index_that_is_being_written_is_waited_for(cli, program, command, indexed):
     (lock,) = cli.home.glob("projects/*/writer.lock")
 
     with lock.open() as held:
@@ -239,8 +234,7 @@ def test_a_store_that_cannot_be_made_is_permission_denied(cli, shop):
 
 
 @pytest.mark.parametrize("command", [("search", "cart"), ("locate", "Cart"), ("status",)])
-def test_a_store_that_cannot_be_written_is_read_all_the_same_and_stays_as_it_is(cli, shop, command):
-    cli("index")
+def test_a_store_that_cannot_be_written_is_read_all_the_same_and_stays_as_it_is(cli, shop, command, indexed):
     cli("locate", "Cart")
     before = content_of(cli.home)
     for path in (cli.home, *cli.home.rglob("*")):
@@ -255,8 +249,7 @@ def test_a_store_that_cannot_be_written_is_read_all_the_same_and_stays_as_it_is(
 
 
 @pytest.mark.parametrize("command", [("index",), ("sync",)])
-def test_a_store_that_cannot_be_written_is_permission_denied_and_stays_as_it_is(cli, shop, command):
-    cli("index")
+def test_a_store_that_cannot_be_written_is_permission_denied_and_stays_as_it_is(cli, shop, command, indexed):
     before = content_of(cli.home)
     for path in (cli.home, *cli.home.rglob("*")):
         path.chmod(path.stat().st_mode & ~0o222)
@@ -278,8 +271,7 @@ def content_of(directory: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
-def test_an_index_of_a_newer_program_is_refused_and_kept(cli, shop):
-    cli("index")
+def test_an_index_of_a_newer_program_is_refused_and_kept(cli, indexed):
     (current,) = cli.home.glob("projects/*/CURRENT")
     newer = re.sub(r'"schema_version":\d+', '"schema_version":99', current.read_text())
     assert "99" in newer

@@ -9,9 +9,7 @@ from codecompass.store.project_names import directory_name, normalised_name
 from tests.cli.conftest import SHOP
 
 
-def test_the_name_of_the_directory_is_the_name_everywhere(cli, shop):
-    cli("index")
-
+def test_the_name_of_the_directory_is_the_name_everywhere(cli, shop, indexed):
     (listed,) = cli("projects", "list", "--json").json["projects"]
     assert listed["name"] == "shop"
     assert cli("status", "--json", cwd=shop).json["metadata"]["project_id"] == "shop"
@@ -70,8 +68,7 @@ def test_a_directory_without_a_letter_or_like_an_id_gets_a_name_too(tmp_path):
     assert directory_name(tmp_path / "0123456789abcdef", ()).endswith("-0123456789abcdef")
 
 
-def test_tab_completes_names_of_projects_and_groups(cli, shop):
-    cli("index")
+def test_tab_completes_names_of_projects_and_groups(cli, indexed):
     cli("index", cli.tree("api", SHOP))
     cli("projects", "group", "everything", "api", "shop")
     script = cli("completion", "bash").out

@@ -103,8 +103,7 @@ def test_a_project_is_renamed_by_name_id_or_directory(cli, shop):
     assert cli("projects", "rename", "nobody", "four").code == 3
 
 
-def test_removing_deletes_the_index_and_keeps_the_files(cli, shop):
-    cli("index")
+def test_removing_deletes_the_index_and_keeps_the_files(cli, shop, indexed):
     before = sorted(shop.rglob("*"))
 
     done = cli("projects", "remove", shop)
@@ -117,8 +116,7 @@ def test_removing_deletes_the_index_and_keeps_the_files(cli, shop):
     assert cli("search", "cart").code == 0
 
 
-def test_an_index_that_is_being_written_is_not_removed(cli, shop):
-    cli("index")
+def test_an_index_that_is_being_written_is_not_removed(cli, shop, indexed):
     (lock,) = cli.home.glob("projects/*/writer.lock")
 
     with lock.open() as held:
@@ -129,8 +127,7 @@ def test_an_index_that_is_being_written_is_not_removed(cli, shop):
     assert len(names(cli)) == 1
 
 
-def test_cleaning_up_removes_what_has_no_directory_any_more(cli, shop):
-    cli("index")
+def test_cleaning_up_removes_what_has_no_directory_any_more(cli, shop, indexed):
     other = cli.tree("other", {"a.py": ""})
     cli("index")
     shutil.rmtree(other)
@@ -153,9 +150,7 @@ def test_cleaning_up_removes_what_has_no_directory_any_more(cli, shop):
     assert cli("search", "cart").code == 0
 
 
-def test_uninstalling_asks_and_takes_no_for_an_answer(cli, shop):
-    cli("index")
-
+def test_uninstalling_asks_and_takes_no_for_an_answer(cli, indexed):
     unasked = cli("uninstall")
     machine = cli("uninstall", "--json")
 
@@ -164,8 +159,7 @@ def test_uninstalling_asks_and_takes_no_for_an_answer(cli, shop):
     assert cli.home.exists()
 
 
-def test_uninstalling_removes_the_data_and_nothing_else(cli, shop):
-    cli("index")
+def test_uninstalling_removes_the_data_and_nothing_else(cli, shop, indexed):
     (cli.home / "somebody-elses").write_text("")
     before = sorted(shop.rglob("*"))
 
@@ -177,8 +171,7 @@ def test_uninstalling_removes_the_data_and_nothing_else(cli, shop):
     assert sorted(shop.rglob("*")) == before
 
 
-def test_uninstalling_works_with_a_registry_that_cannot_be_read(cli, shop):
-    cli("index")
+def test_uninstalling_works_with_a_registry_that_cannot_be_read(cli, indexed):
     (cli.home / "registry.db").write_text("nonsense " * 1000)
 
     assert cli("search", "cart", "--json").json["error"]["code"] == "index_incompatible"

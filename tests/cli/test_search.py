@@ -44,8 +44,7 @@ def test_a_hit_shows_the_lines_with_the_words(cli, shop):
 
 @pytest.mark.invariant("The command line prints what the tool answers")
 @pytest.mark.parametrize("tool", ["search", "locate", "outline"])
-def test_json_is_exactly_what_the_tool_answers(cli, shop, tool):
-    cli("index")
+def test_json_is_exactly_what_the_tool_answers(cli, shop, tool, indexed):
     cli("sync")
     index = WorkspaceIndex(HomeLayout(cli.home).project(project_id(shop)), project_id(shop))
     state = AnswerState(workspace=str(shop), project_id="shop", ref="main")
@@ -69,8 +68,7 @@ def test_json_is_exactly_what_the_tool_answers(cli, shop, tool):
 
 
 @pytest.mark.invariant("The very next search finds an edit")
-def test_an_edit_is_found_by_the_very_next_search(cli, shop):
-    cli("index")
+def test_an_edit_is_found_by_the_very_next_search(cli, shop, indexed):
     write(shop, {"shop/tax.py": "def tax_of(amount):\n    return amount * 0.19\n"})
     (shop / "shop" / "money.py").unlink()
 
@@ -79,8 +77,7 @@ def test_an_edit_is_found_by_the_very_next_search(cli, shop):
     assert cli("locate", "tax_of", "--json").json["metadata"]["freshness_status"] == "fresh"
 
 
-def test_strict_refuses_a_stale_index_and_best_effort_says_that_it_is_stale(cli, shop):
-    cli("index")
+def test_strict_refuses_a_stale_index_and_best_effort_says_that_it_is_stale(cli, shop, indexed):
     cli("sync")
     assert cli("locate", "Cart", "--freshness-policy", "strict").code == 0
     write(shop, {"shop/tax.py": "def tax_of(amount): ...\n"})
@@ -113,16 +110,14 @@ def test_not_found_in_an_index_that_is_behind_is_said_with_the_reason(cli, shop,
     assert "1 file has changed since the index was built" in done.err
 
 
-def test_a_touched_file_does_not_make_the_index_stale(cli, shop):
+def test_a_touched_file_does_not_make_the_index_stale(cli, shop, indexed):
     """Checkouts and builds touch files; only a change of content counts."""
-    cli("index")
     (shop / "shop" / "cart.py").touch()
 
     assert cli("locate", "Cart", "--freshness-policy", "strict").code == 0
 
 
-def test_the_policy_can_come_from_the_projects_settings(cli, shop):
-    cli("index")
+def test_the_policy_can_come_from_the_projects_settings(cli, shop, indexed):
     settings = "[query]\nfreshness_policy = 'strict'\n"
     write(shop, {".codecompass/config.toml": settings, "shop/tax.py": "RATE = 0.19\n"})
 
@@ -130,8 +125,7 @@ def test_the_policy_can_come_from_the_projects_settings(cli, shop):
     assert cli("locate", "Cart", "--freshness-policy", "balanced").code == 0
 
 
-def test_while_another_process_writes_the_published_index_answers(cli, shop):
-    cli("index")
+def test_while_another_process_writes_the_published_index_answers(cli, shop, indexed):
     (lock,) = cli.home.glob("projects/*/writer.lock")
     write(shop, {"shop/cart.py": "class Cart: ...\n", "shop/tax.py": "def tax_of(amount): ...\n"})
 
@@ -230,9 +224,7 @@ def test_a_limit_above_the_range_is_clamped_with_a_warning(cli, shop):
     assert machine.err == ""
 
 
-def test_filters_narrow_the_answer(cli, shop):
-    cli("index")
-
+def test_filters_narrow_the_answer(cli, indexed):
     assert paths(cli("search", "cart", "--json", "-l", "typescript")) == ["web/app.ts"]
     assert set(paths(cli("search", "cart", "--json", "-p", "tests/**"))) == {"tests/test_cart.py"}
     assert len(paths(cli("search", "cart", "--json", "-n", "1"))) == 1
@@ -261,9 +253,7 @@ def test_a_query_that_begins_with_a_hyphen_is_possible(cli, shop):
     assert cli("search", "--mode", "literal", "--", "-> Money").code == 0
 
 
-def test_paths_are_shown_as_one_can_open_them_from_here(cli, shop):
-    cli("index")
-
+def test_paths_are_shown_as_one_can_open_them_from_here(cli, shop, indexed):
     below = cli("locate", "renderCart", cwd=shop / "shop").out
     outside = cli("locate", "renderCart", "--workspace", shop, cwd=cli.user).out
 
@@ -271,9 +261,7 @@ def test_paths_are_shown_as_one_can_open_them_from_here(cli, shop):
     assert outside.startswith(f"{shop}/web/app.ts:1  fn renderCart\n")
 
 
-def test_detail_levels_show_more_or_less(cli, shop):
-    cli("index")
-
+def test_detail_levels_show_more_or_less(cli, indexed):
     location = cli("locate", "total_price", "-d", "location").out
     context = cli("locate", "Cart.total_price", "-d", "context").out
 
@@ -374,9 +362,8 @@ def test_two_searches_that_meet_an_unindexed_project_both_answer(cli: CommandLin
 
 
 @pytest.mark.slow
-def test_questions_at_the_same_moment_all_see_the_edit_before_them(cli, program, shop):
+def test_questions_at_the_same_moment_all_see_the_edit_before_them(cli, program, shop, indexed):
     """One of them indexes the change, the others wait for it."""
-    cli("index")
     cli.environment["CODECOMPASS_QUERY_FRESHNESS_WAIT_MS"] = "60000"
     write(shop, {"shop/tax.py": "def tax_of(amount): ...\n"})
     processes = [program.start("locate", "tax_of", "--json") for _ in range(4)]
@@ -387,9 +374,7 @@ def test_questions_at_the_same_moment_all_see_the_edit_before_them(cli, program,
         assert b'"freshness_status":"fresh"' in out
 
 
-def test_it_says_what_became_of_a_file_that_was_expected(cli, shop):
-    cli("index")
-
+def test_it_says_what_became_of_a_file_that_was_expected(cli, indexed):
     shown = cli("search", "total", "price", "--why-not", "cart.py")
     missing = cli("search", "zebra", "crossing", "--why-not", "shop/cart.py")
     unknown = cli("search", "total", "price", "--why-not", "nowhere.py", "--json").json["metadata"]["why_not"]

@@ -37,8 +37,7 @@ def test_an_indexed_project_shows_counts_languages_and_jobs(cli, shop):
     assert reply["last_indexed_at"].endswith("Z")
 
 
-def test_a_changed_tree_is_stale_until_it_is_synchronised(cli, shop):
-    cli("index")
+def test_a_changed_tree_is_stale_until_it_is_synchronised(cli, shop, indexed):
     cli("sync")
     write(shop, {"shop/tax.py": "RATE = 0.19\n"})
 
@@ -75,8 +74,7 @@ def test_one_file_is_explained(cli, shop, path, code, said):
     assert said in done.out
 
 
-def test_a_file_that_is_new_is_said_to_be_missing_yet(cli, shop):
-    cli("index")
+def test_a_file_that_is_new_is_said_to_be_missing_yet(cli, shop, indexed):
     write(shop, {"shop/tax.py": "RATE = 0.19\n"})
 
     done = cli("status", "--path", "tax.py", cwd=shop / "shop")
@@ -86,9 +84,7 @@ def test_a_file_that_is_new_is_said_to_be_missing_yet(cli, shop):
     assert "codecompass sync" in done.err
 
 
-def test_a_file_is_part_of_the_json_answer(cli, shop):
-    cli("index")
-
+def test_a_file_is_part_of_the_json_answer(cli, indexed):
     file = cli("status", "--path", "shop/cart.py", "--json").json["file"]
 
     assert (file["path"], file["status"], file["language"]) == ("shop/cart.py", "indexed", "python")
@@ -114,8 +110,7 @@ def test_the_state_of_a_ref_is_that_of_its_own_index(cli, shop):
         ("nonsense", "corrupt_manifest", "corrupt manifest; next: codecompass index --force"),
     ],
 )
-def test_an_index_that_cannot_be_used_says_how_to_rebuild_it_and_a_question_does(cli, shop, content, status, said):
-    cli("index")
+def test_an_index_that_cannot_be_used_says_how_to_rebuild_it_and_a_question_does(cli, content, status, said, indexed):
     (current,) = cli.home.glob("projects/*/CURRENT")
     text = current.read_text()
     current.write_text(re.sub(r'"schema_version":\d+', content, text) if "schema" in content else content)
@@ -129,8 +124,7 @@ def test_an_index_that_cannot_be_used_says_how_to_rebuild_it_and_a_question_does
     assert cli("status").code == 0
 
 
-def test_damaged_data_is_a_state_and_not_a_crash(cli, shop):
-    cli("index")
+def test_damaged_data_is_a_state_and_not_a_crash(cli, indexed):
     for facts in cli.home.glob("projects/*/epochs/*/facts.db"):
         facts.write_bytes(b"garbage" * 1000)
 

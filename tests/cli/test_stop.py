@@ -22,9 +22,7 @@ def wait_for_job(cli, process) -> None:
         active = cli("status", "--json").json["active_job"] if (cli.home / "registry.db").exists() else None
 
 
-def test_without_a_running_job_it_says_so(cli, shop):
-    cli("index")
-
+def test_without_a_running_job_it_says_so(cli, shop, indexed):
     done = cli("stop")
 
     assert done.code == 3

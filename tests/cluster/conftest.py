@@ -9,6 +9,7 @@ from codecompass.cluster.generations import Generations
 from tests.cluster.cluster import Cluster
 from tests.cluster.distribution import FetchFailed, Missing, distribution, java_home
 from tests.cluster.nodes import QUICK_START, running_nodes
+from tests.cluster.organisation import Organisation, organisation
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist groups the tests
@@ -40,6 +41,13 @@ def engine_cluster(startable: None) -> Iterator[Cluster]:
     """Three running nodes. Tests share them, so use unique index names and break nothing."""
     with running_nodes(3, java_options=QUICK_START) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def house(engine_cluster, tmp_path) -> Iterator[Organisation]:
+    """An organisation without repositories."""
+    with organisation(engine_cluster.urls, tmp_path / "house") as made:
+        yield made
 
 
 @pytest.fixture

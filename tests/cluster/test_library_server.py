@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from codecompass.cluster import calls
 from codecompass.settings import ClusterSettings, ServerSettings, Settings
-from tests.cluster.organisation import files_of, organisation, serving_library, url_of
+from tests.cluster.organisation import files_of, serving_library, url_of
 from tests.support.waiting import until
 from tests.transport.harness import modern
 from tests.transport.http.client import JSON, ask, call, connect, message, modern_headers
@@ -20,12 +20,6 @@ from tests.transport.http.client import JSON, ask, call, connect, message, moder
 cluster = pytest.mark.cluster
 
 EDITION = "def edition_{n}():\n    return 'edition {n}'\n"
-
-
-@pytest.fixture
-def house(engine_cluster, tmp_path):
-    with organisation(engine_cluster.urls, tmp_path / "house") as made:
-        yield made
 
 
 async def add_alpha(house):

@@ -4,18 +4,12 @@ import pytest
 
 from codecompass.cluster.repository_samples import SAMPLED_REPOSITORIES, Across
 from codecompass.cluster.scoring import EngineRarities
-from tests.cluster.organisation import files_of, organisation
+from tests.cluster.organisation import files_of
 from tests.cluster.recording import RecordingEngine
 
 pytestmark = pytest.mark.cluster
 
 NAMES = ("one", "two", "three", "four", "five", "six", "seven", "eight")
-
-
-@pytest.fixture
-def house(engine_cluster, tmp_path):
-    with organisation(engine_cluster.urls, tmp_path / "house") as made:
-        yield made
 
 
 async def test_each_of_many_repositories_is_judged_as_if_it_were_asked_alone(house):

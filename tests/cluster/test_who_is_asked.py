@@ -9,7 +9,7 @@ from codecompass.cluster.repository_samples import SAMPLED_REPOSITORIES, Across
 from codecompass.cluster.scoring import EngineRarities
 from codecompass.query.words.regex_terms import regex_terms, text_terms
 from codecompass.transport.tools import project_answers, several_projects
-from tests.cluster.organisation import files_of, organisation, serving_library
+from tests.cluster.organisation import files_of, serving_library
 from tests.transport.http.client import ask, call
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
@@ -38,12 +38,6 @@ async def published(house) -> dict[str, str]:
         repository = await house.publish(name, {**files_of(name), **own}, groups=["everyone"])
         generations[repository.repo_id] = repository.default_head.generation
     return generations
-
-
-@pytest.fixture
-def house(engine_cluster, tmp_path):
-    with organisation(engine_cluster.urls, tmp_path / "house") as made:
-        yield made
 
 
 @pytest.fixture

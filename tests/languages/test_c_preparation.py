@@ -75,18 +75,6 @@ def test_a_word_in_capitals_that_may_be_a_type_or_a_value_stays(source):
     assert squeezed(source) == source
 
 
-def test_a_condition_that_splits_a_construct_keeps_its_first_branch():
-    source = "#ifdef A\nif (a) {\n#else\nif (b) {\n#endif\n  c();\n}\n"
-
-    assert squeezed(source) == "if (a) { c(); }"
-
-
-def test_a_condition_between_whole_declarations_keeps_all_branches():
-    source = "#if A\nint f(int a) { }\n#elif B\nint f(void) { }\n#else\nint f;\n#endif\n"
-
-    assert squeezed(source) == "int f(int a) { } int f(void) { } int f;"
-
-
 @pytest.mark.parametrize(
     ("source", "left"),
     [
@@ -101,22 +89,26 @@ def test_a_condition_between_whole_declarations_keeps_all_branches():
             'extern "C" { int f(void); }',
         ),
         ("#else /* about\n{ this */\n#endif\nint a;", "int a;"),
+        # A condition that splits a construct keeps its first branch, one between whole declarations all of them,
+        ("#ifdef A\nif (a) {\n#else\nif (b) {\n#endif\n  c();\n}\n", "if (a) { c(); }"),
+        ("#if A\nint f(int a) { }\n#elif B\nint f(void) { }\n#else\nint f;\n#endif\n", "int f(int a) { } int f(void) { } int f;"),
+        # and so do branches that only define macros.
+        ("int a\n#if A\n#define X {\n#else\n#define X [\n#endif\n;", "int a #define X { #define X [ ;"),
+        # Definitions and inclusions stay, but not among values.
+        ("enum { A,\n#define A A\n B };\nint t[] = {\n#define X 1\n X };", "enum { A, B }; int t[] = { X };"),
+        # Comments and Windows line breaks do not end a macro.
+        (
+            "#include <a.h>\n#define F(x) \\\n  { /* note */ \\\n    x }\n#pragma once\nint a;\n",
+            "#include <a.h> #define F(x) \\ { \\ x } int a;",
+        ),
+        (
+            "#define A { /* x \\\n y */ \\\n }\n#define B {1, \\\r\n 2}\r\n#define C (/* c */1) /* about\n C */\nint a;",
+            "#define A { \\ \\ } #define B {1, \\ 2} #define C ( 1) int a;",
+        ),
     ],
 )
 def test_directives_leave_what_can_be_parsed(source, left):
     assert squeezed(source) == left
-
-
-def test_definitions_and_inclusions_stay_and_a_comment_does_not_end_a_macro():
-    source = "#include <a.h>\n#define F(x) \\\n  { /* note */ \\\n    x }\n#pragma once\nint a;\n"
-
-    assert squeezed(source) == "#include <a.h> #define F(x) \\ { \\ x } int a;"
-
-
-def test_a_macro_continues_after_comments_and_windows_line_breaks():
-    source = "#define A { /* x \\\n y */ \\\n }\n#define B {1, \\\r\n 2}\r\n#define C (/* c */1) /* about\n C */\nint a;"
-
-    assert squeezed(source) == "#define A { \\ \\ } #define B {1, \\ 2} #define C ( 1) int a;"
 
 
 @pytest.mark.parametrize("blanks", [" ", "\t\t", "  \r", " \r"])
@@ -126,16 +118,6 @@ def test_the_line_below_an_empty_macro_is_not_its_value(blanks):
     tree = get_parser("c").parse(prepare(source))
 
     assert [child.type for child in tree.root_node.children] == ["preproc_def", "declaration"]
-
-
-def test_branches_that_only_define_macros_all_stay():
-    source = "int a\n#if A\n#define X {\n#else\n#define X [\n#endif\n;"
-
-    assert squeezed(source) == "int a #define X { #define X [ ;"
-
-
-def test_a_macro_defined_among_values_is_blanked():
-    assert squeezed("enum { A,\n#define A A\n B };\nint t[] = {\n#define X 1\n X };") == "enum { A, B }; int t[] = { X };"
 
 
 def test_a_defaulted_function_gets_a_body_in_cplusplus():

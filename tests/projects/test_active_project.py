@@ -14,19 +14,13 @@ from codecompass.store.registry import Registry
 from tests.projects.test_router import NAMES, ORDER_UNPINNED, set_up
 from tests.support.active_peer import ANSWERS, running_peer
 from tests.support.live import free_port
-from tests.support.routing import Client, open_world
+from tests.support.routing import Client
 
 
 @pytest.fixture(scope="module")
 def peer():
     with running_peer() as url:
         yield url
-
-
-@pytest.fixture
-async def world(tmp_path):
-    async with open_world(tmp_path) as world:
-        yield world
 
 
 def at(url, timeout_ms=5_000):

@@ -9,13 +9,7 @@ from codecompass.identity import project_id
 from codecompass.projects import kept_routes, path_resolution
 from codecompass.store.job_log import JobLog
 from codecompass.store.registry import Registry, open_registry
-from tests.support.routing import Client, open_world
-
-
-@pytest.fixture
-async def world(tmp_path):
-    async with open_world(tmp_path) as world:
-        yield world
+from tests.support.routing import Client
 
 
 @pytest.fixture

@@ -12,14 +12,7 @@ from codecompass.errors import (
 from codecompass.identity import project_id
 from codecompass.projects.router import HINT
 from codecompass.store.registry import Registry
-from tests.support.routing import Client, open_world
-
-
-@pytest.fixture
-async def world(tmp_path):
-    async with open_world(tmp_path) as world:
-        yield world
-
+from tests.support.routing import Client
 
 # Precedence.
 
@@ -102,8 +95,7 @@ async def test_weaker_sources_that_disagree_are_named(world, present, winner):
         assert str(projects[winner]) in warning
 
 
-async def test_sources_that_name_the_same_project_in_different_ways_agree(world):
-    shop = world.repository("shop")
+async def test_sources_that_name_the_same_project_in_different_ways_agree(world, shop):
     deep = world.directory("shop/src/deep")
     (world.top / "link").symlink_to(shop)
     await world.registry.run(Registry.register, shop)
@@ -115,8 +107,7 @@ async def test_sources_that_name_the_same_project_in_different_ways_agree(world)
     assert (routed.project.root, routed.source, routed.warnings) == (shop, "client roots", ())
 
 
-async def test_a_weaker_source_that_is_broken_does_not_spoil_the_answer(world):
-    shop = world.repository("shop")
+async def test_a_weaker_source_that_is_broken_does_not_spoil_the_answer(world, shop):
     await world.registry.run(Registry.register, shop)
 
     routed = await world.route(Client(roots=[shop]), environment=(("CODECOMPASS_PROJECT", str(world.top / "gone")),))
@@ -134,8 +125,7 @@ async def test_nothing_to_go_by_is_said_in_the_words_of_the_contract(world):
         assert "pass workspace" in caught.value.message, "who can do neither is told what it can"
 
 
-async def test_blank_arguments_are_as_good_as_absent_and_never_the_current_directory(world, monkeypatch):
-    shop, other = world.repository("shop"), world.repository("other")
+async def test_blank_arguments_are_as_good_as_absent_and_never_the_current_directory(world, monkeypatch, shop, other):
     await world.registry.run(Registry.register, other)
     await world.registry.run(Registry.adopt, (await world.registry.run(Registry.register, shop)).project_id, as_default=True)
     monkeypatch.chdir(other)
@@ -148,8 +138,7 @@ async def test_blank_arguments_are_as_good_as_absent_and_never_the_current_direc
 # The hint.
 
 
-async def test_the_hint_is_given_once_a_session_and_only_where_environment_or_directory_decided(world):
-    shop = world.repository("shop")
+async def test_the_hint_is_given_once_a_session_and_only_where_environment_or_directory_decided(world, shop):
     await world.registry.run(Registry.register, shop)
     client = Client()
     by_cwd = world.router(cwd=shop)
@@ -179,8 +168,7 @@ async def test_the_first_root_that_is_a_directory_decides_and_missing_ones_are_s
     assert routed.project.root == second
 
 
-async def test_roots_that_are_all_missing_leave_it_to_the_next_source(world):
-    shop = world.repository("shop")
+async def test_roots_that_are_all_missing_leave_it_to_the_next_source(world, shop):
     await world.registry.run(Registry.register, shop)
 
     routed = await world.route(Client(roots=[world.top / "gone"]), environment=(("CODECOMPASS_PROJECT", str(shop)),))
@@ -196,8 +184,7 @@ async def test_a_root_walks_up_to_its_repository(world):
     assert (await world.route(Client(roots=[package]))).project.root == mono
 
 
-async def test_an_unregistered_root_is_registered_by_the_first_question_and_no_other_source_is_tried(world):
-    shop, other = world.repository("shop"), world.repository("other")
+async def test_an_unregistered_root_is_registered_by_the_first_question_and_no_other_source_is_tried(world, shop, other):
     await world.registry.run(Registry.adopt, (await world.registry.run(Registry.register, other)).project_id, as_default=True)
 
     routed = await world.route(Client(roots=[world.directory("shop/src")]))
@@ -205,9 +192,8 @@ async def test_an_unregistered_root_is_registered_by_the_first_question_and_no_o
     assert (routed.project.root, routed.project.is_auto_discovered) == (shop, False)
 
 
-async def test_an_unregistered_root_of_a_client_that_is_not_alone_is_named_with_what_to_do(world):
+async def test_an_unregistered_root_of_a_client_that_is_not_alone_is_named_with_what_to_do(world, shop, other):
     """Over HTTP, clients may be other users; only the user who runs the server adds projects."""
-    shop, other = world.repository("shop"), world.repository("other")
     await world.registry.run(Registry.adopt, (await world.registry.run(Registry.register, other)).project_id, as_default=True)
 
     with pytest.raises(WorkspaceNotRegistered) as caught:
@@ -237,9 +223,7 @@ async def test_the_variable_of_an_editor_walks_up_to_the_project_around_it(world
     assert routed.project.root == world.top / "shop"
 
 
-async def test_a_question_that_names_the_project_around_its_client_registers_it_for_good(world):
-    shop = world.repository("shop")
-
+async def test_a_question_that_names_the_project_around_its_client_registers_it_for_good(world, shop):
     routed = await world.route(Client(roots=[shop]), arguments={"workspace": shop})
 
     assert (routed.project.root, routed.project.is_auto_discovered) == (shop, False)
@@ -249,8 +233,7 @@ async def test_a_question_that_names_the_project_around_its_client_registers_it_
 
 
 @pytest.mark.parametrize("rules", ["alone", "pinned", "discovery"])
-async def test_a_question_about_another_repository_takes_it_up_at_the_first_call(world, rules):
-    shop, other = world.repository("shop"), world.repository("other")
+async def test_a_question_about_another_repository_takes_it_up_at_the_first_call(world, rules, shop, other):
     await world.registry.run(Registry.register, shop)
     given = {
         "alone": {},
@@ -310,8 +293,7 @@ async def test_a_name_of_two_repositories_is_refused_with_both(world):
     assert str(world.top / "two/other") in caught.value.message
 
 
-async def test_the_name_of_a_directory_is_taken_as_project_id_too(world):
-    shop = world.repository("shop")
+async def test_the_name_of_a_directory_is_taken_as_project_id_too(world, shop):
     await world.registry.run(Registry.register, shop)
 
     assert (await world.route(arguments={"project_id": "shop"})).project.root == shop
@@ -369,8 +351,7 @@ async def test_where_no_call_of_the_client_helps_one_error_says_which_command_or
 
 
 @pytest.mark.parametrize(("transport", "is_taken"), [("stdio", True), ("http", False)])
-async def test_index_repo_takes_up_what_it_is_told_to_over_stdio_alone(world, transport, is_taken):
-    shop = world.repository("shop")
+async def test_index_repo_takes_up_what_it_is_told_to_over_stdio_alone(world, transport, is_taken, shop):
     client = Client(transport=transport)
 
     try:
@@ -489,8 +470,7 @@ async def test_a_project_path_that_is_relative_or_missing_is_an_error_and_never_
             await world.router(pinned=pinned).check_project_path(path)
 
 
-async def test_a_project_path_that_exists_is_taken(world):
-    shop = world.repository("shop")
+async def test_a_project_path_that_exists_is_taken(world, shop):
     await world.registry.run(Registry.register, shop)
     router = world.router()
 
@@ -502,8 +482,7 @@ async def test_a_project_path_that_exists_is_taken(world):
 # Arguments.
 
 
-async def test_workspace_and_project_id_may_both_be_given_if_they_mean_the_same(world):
-    shop, other = world.repository("shop"), world.repository("other")
+async def test_workspace_and_project_id_may_both_be_given_if_they_mean_the_same(world, shop, other):
     await world.registry.run(Registry.adopt, (await world.registry.run(Registry.register, shop)).project_id, alias="web-shop")
     await world.registry.run(Registry.register, other)
     router = world.router()
@@ -516,8 +495,7 @@ async def test_workspace_and_project_id_may_both_be_given_if_they_mean_the_same(
         assert caught.value.data["field"] == "workspace"
 
 
-async def test_an_unknown_project_id_is_not_found_and_nothing_else_answers(world):
-    shop = world.repository("shop")
+async def test_an_unknown_project_id_is_not_found_and_nothing_else_answers(world, shop):
     await world.registry.run(Registry.adopt, (await world.registry.run(Registry.register, shop)).project_id, as_default=True)
 
     for name in ("no-such", "0123456789abcdef"):
@@ -546,16 +524,14 @@ async def test_the_nearest_registered_directory_answers(world):
     assert (await world.route(arguments={"workspace": world.directory("outer/other")})).project.root == outer
 
 
-async def test_a_file_means_its_directory(world):
-    shop = world.repository("shop")
+async def test_a_file_means_its_directory(world, shop):
     await world.registry.run(Registry.register, shop)
     (shop / "a.py").write_text("")
 
     assert (await world.route(arguments={"workspace": shop / "a.py"})).project.root == shop
 
 
-async def test_an_unknown_workspace_is_refused_and_nothing_is_registered(world):
-    shop = world.repository("shop")
+async def test_an_unknown_workspace_is_refused_and_nothing_is_registered(world, shop):
     before = await world.registry.run(Registry.projects)
 
     with pytest.raises(WorkspaceNotRegistered) as caught:
@@ -568,8 +544,7 @@ async def test_an_unknown_workspace_is_refused_and_nothing_is_registered(world):
     assert await world.registry.run(Registry.projects) == before
 
 
-async def test_a_relative_workspace_is_taken_from_where_the_server_stands(world, monkeypatch):
-    shop = world.repository("shop")
+async def test_a_relative_workspace_is_taken_from_where_the_server_stands(world, monkeypatch, shop):
     await world.registry.run(Registry.register, shop)
     monkeypatch.chdir(world.top)
 
@@ -610,8 +585,7 @@ async def test_no_path_crashes_the_router(world, hostile):
 # Missing directories.
 
 
-async def test_a_project_whose_directory_is_gone_is_said_to_be_and_nothing_else_answers(world):
-    shop, other = world.repository("shop"), world.repository("other")
+async def test_a_project_whose_directory_is_gone_is_said_to_be_and_nothing_else_answers(world, shop, other):
     await world.registry.run(Registry.register, shop)
     await world.registry.run(Registry.adopt, (await world.registry.run(Registry.register, other)).project_id, as_default=True)
     shop.rename(world.top / "moved")
@@ -632,8 +606,7 @@ async def test_a_project_that_became_a_link_to_elsewhere_does_not_answer_for_wha
         await world.route(arguments={"project_id": project_id(shop)})
 
 
-async def test_a_default_project_that_is_gone_is_an_error(world):
-    shop = world.repository("shop")
+async def test_a_default_project_that_is_gone_is_an_error(world, shop):
     await world.registry.run(Registry.adopt, (await world.registry.run(Registry.register, shop)).project_id, as_default=True)
     shop.rename(world.top / "moved")
 
@@ -674,8 +647,7 @@ async def test_a_pinned_workspace_that_somebody_removed_from_the_registry_is_reg
     assert (await world.ask(router)).project.root == first
 
 
-async def test_a_project_that_was_not_used_for_a_while_is_noted_as_used(world, monkeypatch):
-    shop = world.repository("shop")
+async def test_a_project_that_was_not_used_for_a_while_is_noted_as_used(world, monkeypatch, shop):
     registered = await world.registry.run(Registry.register, shop)
     router = world.router()
 

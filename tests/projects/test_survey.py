@@ -2,7 +2,6 @@
 
 import sqlite3
 
-import pytest
 from msgspec.structs import replace
 
 from codecompass.actors.blocking_calls import BlockingCalls
@@ -14,13 +13,6 @@ from codecompass.projects.survey import ProjectSurvey, missing_grammars
 from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Registry, open_registry
-from tests.support.routing import open_world
-
-
-@pytest.fixture
-async def world(tmp_path):
-    async with open_world(tmp_path) as world:
-        yield world
 
 
 async def test_a_project_is_seen_as_its_index_is_and_again_once_that_changes(world, workspace):

@@ -1,18 +1,10 @@
 """Which projects' indexes may be the base of another for the clients of a server."""
 
-import pytest
 from msgspec.structs import replace
 
 from codecompass.identity import project_id
 from codecompass.projects.visibility import visible_bases
 from codecompass.store.registry import Registry
-from tests.support.routing import open_world
-
-
-@pytest.fixture
-async def world(tmp_path):
-    async with open_world(tmp_path) as world:
-        yield world
 
 
 async def taken_up(world, name):

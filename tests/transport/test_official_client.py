@@ -83,8 +83,7 @@ async def test_it_names_its_roots_when_it_is_asked(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_it_is_told_of_progress(mode):
-    core, tools = sample_core()
+async def test_it_is_told_of_progress(mode, core, tools):
     told = []
 
     async def on_progress(done, total, message):
@@ -102,8 +101,7 @@ async def test_it_is_told_of_progress(mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_it_gives_work_back_when_it_is_cancelled(mode):
-    core, tools = sample_core()
+async def test_it_gives_work_back_when_it_is_cancelled(mode, core, tools):
     async with official(core, mode) as client:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(client.call_tool, "hold", {})

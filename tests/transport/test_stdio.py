@@ -106,8 +106,7 @@ async def fill(line) -> int:
         await trio.testing.wait_all_tasks_blocked(0.005)
 
 
-async def test_a_request_is_answered_with_one_line():
-    core, _tools = sample_core()
+async def test_a_request_is_answered_with_one_line(core):
     async with piped(core) as line:
         assert await line.result("ping") == {}
 
@@ -115,8 +114,7 @@ async def test_a_request_is_answered_with_one_line():
     assert line.n_frames == 1
 
 
-async def test_a_request_can_come_byte_by_byte():
-    core, _tools = sample_core()
+async def test_a_request_can_come_byte_by_byte(core):
     async with piped(core) as line:
         line.judge.sent({"id": 1, "method": "ping"})
         for byte in b'{"jsonrpc":"2.0","id":1,"method":"ping"}\r\n':
@@ -126,8 +124,7 @@ async def test_a_request_can_come_byte_by_byte():
         assert (await line.next())["result"] == {}
 
 
-async def test_many_requests_in_one_piece_are_answered_in_order():
-    core, _tools = sample_core()
+async def test_many_requests_in_one_piece_are_answered_in_order(core):
     async with piped(core) as line:
         requests = [{"jsonrpc": "2.0", "id": n, "method": "ping"} for n in range(30)]
         for request in requests:
@@ -153,8 +150,7 @@ async def test_many_requests_in_one_piece_are_answered_in_order():
         (b'{"jsonrpc":"2.0","id":[1],"method":"ping"}\n', -32600),
     ],
 )
-async def test_a_line_that_is_no_message_is_answered_and_survived(data, code):
-    core, _tools = sample_core()
+async def test_a_line_that_is_no_message_is_answered_and_survived(data, code, core):
     async with piped(core) as line:
         line.feed(data)
         refusal = await line.next()
@@ -176,8 +172,7 @@ async def test_a_line_that_is_too_long_is_answered_before_its_end_and_survived()
 
 
 @pytest.mark.parametrize("blank", [b"\n", b"\r\n", b"   \n\t\n"])
-async def test_a_blank_line_is_passed_over(blank):
-    core, _tools = sample_core()
+async def test_a_blank_line_is_passed_over(blank, core):
     async with piped(core) as line:
         line.feed(blank)
 
@@ -185,8 +180,7 @@ async def test_a_blank_line_is_passed_over(blank):
     assert line.n_frames == 1
 
 
-async def test_a_last_request_without_an_end_of_line_is_answered():
-    core, _tools = sample_core()
+async def test_a_last_request_without_an_end_of_line_is_answered(core):
     async with piped(core) as line:
         line.judge.sent({"id": 7, "method": "ping"})
         line.feed(b'{"jsonrpc":"2.0","id":7,"method":"ping"}')
@@ -234,8 +228,7 @@ async def test_a_stop_does_not_wait_for_a_client_that_does_not_read():
         assert tools.n_holding == 0
 
 
-async def test_a_client_that_has_closed_its_end_ends_the_connection():
-    core, tools = sample_core()
+async def test_a_client_that_has_closed_its_end_ends_the_connection(core, tools):
     async with piped(core, reads=False) as line:
         line.ask("tools/call", {"name": "hold"})
         line.look_away()
@@ -247,9 +240,8 @@ async def test_a_client_that_has_closed_its_end_ends_the_connection():
         assert tools.n_holding == 0
 
 
-async def test_requests_in_a_file_are_answered_into_a_file(tmp_path):
+async def test_requests_in_a_file_are_answered_into_a_file(tmp_path, core):
     """As in `codecompass serve-mcp < requests > answers`: a file is always readable, and cannot be polled."""
-    core, _tools = sample_core()
     requests = tmp_path / "requests"
     requests.write_bytes(b"".join(json.dumps({"jsonrpc": "2.0", "id": n, "method": "ping"}).encode() + b"\n" for n in range(50)))
     with requests.open("rb") as source, (tmp_path / "answers").open("wb") as sink, trio.fail_after(5):
@@ -260,8 +252,7 @@ async def test_requests_in_a_file_are_answered_into_a_file(tmp_path):
     assert [answer["id"] for answer in answers] == list(range(50))
 
 
-async def test_a_terminal_is_served_and_left_as_it_was():
-    core, _tools = sample_core()
+async def test_a_terminal_is_served_and_left_as_it_was(core):
     ours, theirs = os.openpty()
     answered = trio.Event()
     try:

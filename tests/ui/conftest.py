@@ -20,3 +20,9 @@ def shop(tmp_path):
 async def browser(tmp_path, shop):
     async with page_server(tmp_path / "home") as found:
         yield found
+
+
+@pytest.fixture
+async def project(browser, shop):
+    """The project of `shop`, indexed."""
+    return await browser.index(shop.root)

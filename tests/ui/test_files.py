@@ -21,9 +21,7 @@ def shop(tmp_path):
     return workspace
 
 
-async def test_a_directory_shows_what_is_in_it_and_leads_to_its_files(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_a_directory_shows_what_is_in_it_and_leads_to_its_files(browser, project):
     root = await browser.html("/ui/tree", project=project)
     inner = await browser.html("/ui/tree", project=project, path="shop")
     missing = await browser.get("/ui/tree", project=project, path="nothing")
@@ -35,9 +33,7 @@ async def test_a_directory_shows_what_is_in_it_and_leads_to_its_files(browser, s
     assert (missing.status, b"nothing" in missing.body) == (404, True)
 
 
-async def test_a_file_leads_to_the_directories_above_it(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_a_file_leads_to_the_directories_above_it(browser, project):
     html = await browser.html("/ui/file", project=project, path="shop/cart.py")
 
     above = [link for link in links(html) if link.startswith("/ui/tree")]
@@ -56,8 +52,7 @@ async def test_the_text_alone_is_whole_and_never_markup(browser, tmp_path):
     assert (await browser.get("/ui/raw", project=project, path="missing")).status == 404
 
 
-async def test_a_file_is_shown_as_a_commit_has_it_and_its_permanent_address_names_the_commit(browser, shop):
-    project = await browser.index(shop.root)
+async def test_a_file_is_shown_as_a_commit_has_it_and_its_permanent_address_names_the_commit(browser, shop, project):
     head, first = shop.git("rev-parse", "HEAD").strip(), shop.git("rev-parse", "HEAD~1").strip()
 
     now = await browser.html("/ui/file", project=project, path="shop/prices.py", line="3")
@@ -96,18 +91,14 @@ async def test_branches_and_tags_are_offered_where_a_file_or_a_directory_is_show
 @pytest.mark.parametrize(
     ("typed", "anchor"), [("10", "#L10"), ("L3-L5", "#L3-L5"), ("3-5", "#L3-L5"), (":7", "#L7"), ("5-3", "#L5")]
 )
-async def test_lines_can_be_gone_to_without_scripts(browser, shop, typed, anchor):
-    project = await browser.index(shop.root)
-
+async def test_lines_can_be_gone_to_without_scripts(browser, typed, anchor, project):
     answer = await browser.get("/ui/goto", project=project, path="shop/cart.py", name=typed)
 
     assert answer.status == 303
     assert answer.headers["location"].endswith(anchor)
 
 
-async def test_words_of_the_search_are_marked_in_the_file_that_is_opened_from_it(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_words_of_the_search_are_marked_in_the_file_that_is_opened_from_it(browser, project):
     results = await browser.html("/ui/results", project=project, q="cart lang:py")
     html = await browser.html("/ui/file", project=project, path="shop/cart.py", q="cart")
 
@@ -117,9 +108,7 @@ async def test_words_of_the_search_are_marked_in_the_file_that_is_opened_from_it
     assert "<b>Cart</b>" in html
 
 
-async def test_blame_shows_the_commit_of_each_line_and_history_those_that_changed_them(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_blame_shows_the_commit_of_each_line_and_history_those_that_changed_them(browser, project):
     blamed = await browser.html("/ui/blame", project=project, path="shop/prices.py")
     two = await browser.html("/ui/blame", project=project, path="shop/prices.py", first="3", last="4")
     whole = await browser.html("/ui/history", project=project, path="shop/prices.py")
@@ -172,9 +161,7 @@ def test_a_part_of_the_page_is_not_sent_again_because_time_passes():
     assert _lasting(early) != _lasting(early.replace('"x"', '"y"'))
 
 
-async def test_times_are_relative_with_the_exact_one_on_hover(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_times_are_relative_with_the_exact_one_on_hover(browser, project):
     html = await browser.html("/ui/project", project=project)
 
     found = re.findall(r'<time datetime="(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)" title="([^"]+)">([^<]+)</time>', html)

@@ -258,9 +258,7 @@ def shop(tmp_path):
     return workspace
 
 
-async def test_a_document_is_offered_rendered_beside_its_source(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_a_document_is_offered_rendered_beside_its_source(browser, project):
     source = await browser.html("/ui/file", project=project, path="README.md", q="cart", line="3")
     address = re.search(r'href="([^"]+)"[^>]*>Rendered<', source)[1].replace("&amp;", "&").partition("#")[0]
     rendered = (await browser.get(address)).body.decode()
@@ -276,8 +274,7 @@ async def test_a_document_is_offered_rendered_beside_its_source(browser, shop):
     assert "Rendered" not in code
 
 
-async def test_a_document_is_rendered_as_a_commit_has_it_and_permanent_addresses_stay_rendered(browser, shop):
-    project = await browser.index(shop.root)
+async def test_a_document_is_rendered_as_a_commit_has_it_and_permanent_addresses_stay_rendered(browser, shop, project):
     first = shop.git("rev-parse", "HEAD~1").strip()
 
     before = await browser.html("/ui/file", project=project, path="README.md", ref="HEAD~1", view="rendered")
@@ -288,18 +285,14 @@ async def test_a_document_is_rendered_as_a_commit_has_it_and_permanent_addresses
     assert '<input type="hidden" name="view" value="rendered">' in before
 
 
-async def test_a_document_that_cannot_be_rendered_is_shown_as_source_with_the_reason(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_a_document_that_cannot_be_rendered_is_shown_as_source_with_the_reason(browser, project):
     html = await browser.html("/ui/file", project=project, path="slow.md", view="rendered")
 
     assert TOO_SLOW in html
     assert '<div class="l" id="L1">' in html
 
 
-async def test_a_directory_that_is_opened_as_a_file_is_shown_as_a_directory(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_a_directory_that_is_opened_as_a_file_is_shown_as_a_directory(browser, project):
     answer = await browser.get("/ui/file", project=project, path="shop")
     missing = await browser.get("/ui/file", project=project, path="nothing")
 

@@ -27,8 +27,7 @@ def queries(html):
 
 
 @pytest.mark.invariant(of="tests/query/test_query_language.py")
-async def test_the_text_means_on_the_page_what_it_means_as_arguments_of_the_tool(browser, shop):
-    project = await browser.index(shop.root)
+async def test_the_text_means_on_the_page_what_it_means_as_arguments_of_the_tool(browser, project):
     asked = await browser.serving.call("search_code", query="cart", path="!*test*", language="python", project_id=project)
 
     html = await browser.html("/ui/results", project=project, q="cart lang:py -file:test")
@@ -37,9 +36,7 @@ async def test_the_text_means_on_the_page_what_it_means_as_arguments_of_the_tool
     assert "tests/test_cart.py" not in hits(html)
 
 
-async def test_each_filter_is_a_chip_that_leads_to_the_query_without_it(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_each_filter_is_a_chip_that_leads_to_the_query_without_it(browser, project):
     html = await browser.html("/ui/results", project=project, q="cart lang:py -file:test")
 
     chips = html[html.index('class="chips"') : html.index("</ul>")]
@@ -48,9 +45,7 @@ async def test_each_filter_is_a_chip_that_leads_to_the_query_without_it(browser,
     assert 'class="chips"' not in await browser.html("/ui/results", project=project, q="cart")
 
 
-async def test_a_phrase_a_pattern_and_case_say_how_they_are_read(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_a_phrase_a_pattern_and_case_say_how_they_are_read(browser, project):
     phrase = await browser.html("/ui/results", project=project, q='"The ARTICLES of one"')
     exact = await browser.html("/ui/results", project=project, q='case:yes "The ARTICLES of one"')
     pattern = await browser.html("/ui/results", project=project, q="/def +total/")
@@ -63,9 +58,7 @@ async def test_a_phrase_a_pattern_and_case_say_how_they_are_read(browser, shop):
     assert 'role="alert"' in invalid
 
 
-async def test_sym_leads_to_the_definition_and_filters_alone_list_files(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_sym_leads_to_the_definition_and_filters_alone_list_files(browser, project):
     symbol = await browser.html("/ui/results", project=project, q="sym:Cart.total")
     listed = await browser.html("/ui/results", project=project, q="file:^shop/ -file:__init__")
 
@@ -91,9 +84,7 @@ async def test_repo_means_another_project_or_all_that_have_it_in_their_name(brow
     assert "no project here has nothing in its name" in parsed(nowhere).text
 
 
-async def test_hits_are_counted_by_language_directory_and_kind_and_each_count_narrows_to_it(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_hits_are_counted_by_language_directory_and_kind_and_each_count_narrows_to_it(browser, project):
     html = await browser.html("/ui/facets", project=project, q="cart")
 
     counted = re.findall(r'class="value">([^<]+)</span> <span class="muted">(\d+)<', html)
@@ -115,16 +106,12 @@ async def test_a_directory_within_the_one_that_is_asked_for_replaces_it(browser,
     assert {"cart file:^src/a/", "cart file:^src/b/"} <= set(queries(html))
 
 
-async def test_a_search_that_cannot_be_answered_is_not_counted(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_a_search_that_cannot_be_answered_is_not_counted(browser, project):
     for q in ("", "/(/", "x repo:nothing"):
         assert "<section>" not in await browser.html("/ui/facets", project=project, q=q)
 
 
-async def test_values_are_completed_from_what_is_indexed(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_values_are_completed_from_what_is_indexed(browser, project):
     async def offered(q):
         html = await browser.html("/ui/complete", project=project, q=q)
         return re.findall(r"<code>([^<]+)</code>", html)
@@ -138,9 +125,7 @@ async def test_values_are_completed_from_what_is_indexed(browser, shop):
     assert (await offered(""))[:2] == ["lang:", "file:"]
 
 
-async def test_what_is_completed_is_escaped(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_what_is_completed_is_escaped(browser, project):
     html = await browser.html("/ui/complete", project=project, q='"><script>hit()</script> lang:py')
 
     assert "<script>" not in html

@@ -16,9 +16,7 @@ from tests.ui.pages import PAGE_SETTINGS, links, page_server, parsed
 from tests.ui.shop import FILES, HOSTILE_CODE, HOSTILE_NAME, hostile_files, write
 
 
-async def test_a_search_shows_places_code_definitions_and_freshness(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_a_search_shows_places_code_definitions_and_freshness(browser, project):
     html = await browser.html("/ui", project=project, q="what does the customer pay")
 
     page = parsed(html)
@@ -29,8 +27,7 @@ async def test_a_search_shows_places_code_definitions_and_freshness(browser, sho
     assert [value["value"] for tag, value in page.elements if value.get("name") == "q"] == ["what does the customer pay"]
 
 
-async def test_the_hits_of_the_page_are_those_of_the_tool_in_its_order(browser, shop):
-    project = await browser.index(shop.root)
+async def test_the_hits_of_the_page_are_those_of_the_tool_in_its_order(browser, project):
     asked = await browser.serving.call("search_code", query="voucher discount", project_id=project)
 
     html = await browser.html("/ui/results", project=project, q="voucher discount")
@@ -39,9 +36,7 @@ async def test_the_hits_of_the_page_are_those_of_the_tool_in_its_order(browser, 
     assert [path.replace("%2F", "/") for path in shown] == [hit["path"] for hit in asked["results"]]
 
 
-async def test_the_part_that_changes_while_one_types_is_the_same_as_in_the_whole_page(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_the_part_that_changes_while_one_types_is_the_same_as_in_the_whole_page(browser, project):
     whole = await browser.html("/ui", project=project, q="discounted")
     part = await browser.html("/ui/results", project=project, q="discounted")
 
@@ -49,9 +44,7 @@ async def test_the_part_that_changes_while_one_types_is_the_same_as_in_the_whole
     assert "<html" not in part
 
 
-async def test_why_a_hit_stands_where_it_stands_and_why_a_file_is_not_there(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_why_a_hit_stands_where_it_stands_and_why_a_file_is_not_there(browser, project):
     html = await browser.html("/ui", project=project, q="place order", why="1", why_not="README.md")
 
     text = parsed(html).text
@@ -60,9 +53,7 @@ async def test_why_a_hit_stands_where_it_stands_and_why_a_file_is_not_there(brow
     assert "has none of what was asked for" in text or "rank" in text
 
 
-async def test_the_modes_and_filters_of_the_form_reach_the_search(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_the_modes_and_filters_of_the_form_reach_the_search(browser, project):
     literal = parsed(await browser.html("/ui", project=project, q='RATES["other"]', mode="literal")).text
     files = parsed(await browser.html("/ui", project=project, q="*.md", mode="files")).text
     filtered = parsed(await browser.html("/ui", project=project, q="cart", path="tests/**")).text
@@ -106,9 +97,7 @@ async def test_a_project_that_is_not_live_answers_a_search_of_all(tmp_path, shop
     assert "def discounted_bread(cents):" in parsed(html).text
 
 
-async def test_a_file_has_numbered_lines_its_outline_and_links_to_editors(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_a_file_has_numbered_lines_its_outline_and_links_to_editors(browser, shop, project):
     html = await browser.html("/ui/file", project=project, path="shop/cart.py", line="28")
 
     page = parsed(html)
@@ -157,9 +146,7 @@ async def test_a_long_file_is_shown_in_parts(browser, tmp_path):
     assert max(len(each) for each in (first, middle, last)) < 130_000
 
 
-async def test_a_name_leads_to_its_definition_and_from_there_to_its_uses(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_a_name_leads_to_its_definition_and_from_there_to_its_uses(browser, project):
     there = await browser.get("/ui/goto", project=project, name="with_tax", path="shop/cart.py", line="34")
     again = await browser.get("/ui/goto", project=project, name="with_tax", path="shop/prices.py", line="6")
     uses = parsed((await browser.get(again.headers["location"])).body.decode()).text
@@ -196,8 +183,7 @@ async def test_a_definition_has_its_uses_in_all_projects(browser, tmp_path):
     assert f"/ui/file?project={user}&path=till.py&line=3" in [link.partition("#")[0] for link in links(everywhere)]
 
 
-async def test_what_has_changed_since_a_commit_is_shown_by_definitions(browser, shop):
-    project = await browser.index(shop.root)
+async def test_what_has_changed_since_a_commit_is_shown_by_definitions(browser, shop, project):
     shop.write({"shop/prices.py": FILES["shop/prices.py"].replace("19}", "20}")})
 
     html = await browser.html("/ui/diff", project=project, base="main")
@@ -208,9 +194,7 @@ async def test_what_has_changed_since_a_commit_is_shown_by_definitions(browser, 
     assert 'added: RATES = {"books": 7, "other": 20}' in text
 
 
-async def test_a_project_says_what_was_left_out_and_why(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_a_project_says_what_was_left_out_and_why(browser, project):
     text = parsed(await browser.html("/ui/project", project=project, path="logo.png")).text
 
     assert "binary" in text
@@ -219,8 +203,7 @@ async def test_a_project_says_what_was_left_out_and_why(browser, shop):
     assert "published" in text
 
 
-async def test_an_edit_is_in_the_next_answer_of_the_page(browser, shop):
-    project = await browser.index(shop.root)
+async def test_an_edit_is_in_the_next_answer_of_the_page(browser, shop, project):
     shop.write({"shop/new.py": "def brand_new_name():\n    pass\n"})
 
     html = await browser.html("/ui", project=project, q="brand_new_name")
@@ -228,8 +211,7 @@ async def test_an_edit_is_in_the_next_answer_of_the_page(browser, shop):
     assert "shop/new.py" in html
 
 
-async def test_a_button_orders_a_job_and_leads_back(browser, shop):
-    project = await browser.index(shop.root)
+async def test_a_button_orders_a_job_and_leads_back(browser, project):
     before = browser.serving.server.supervisor.find(project).generation
 
     answer = await browser.post("/ui/act", project=project, action="rebuild")
@@ -317,8 +299,7 @@ PIECES = (
 
 
 @pytest.mark.slow
-async def test_whatever_is_asked_the_page_answers_and_never_with_a_defect(browser, shop):
-    project = await browser.index(shop.root)
+async def test_whatever_is_asked_the_page_answers_and_never_with_a_defect(browser, project):
     seeded = random.Random(29)
     pages = (
         "",
@@ -464,8 +445,7 @@ async def _status_of_stream(port):
         return (await client.head()).status
 
 
-async def test_activity_shows_what_a_client_has_asked_and_how_it_was_answered(browser, shop):
-    project = await browser.index(shop.root)
+async def test_activity_shows_what_a_client_has_asked_and_how_it_was_answered(browser, project):
     async with connect(browser.port) as client:
         params = {
             "protocolVersion": "2025-11-25",
@@ -515,9 +495,7 @@ async def test_activity_is_not_kept_where_it_is_switched_off(tmp_path, shop):
     assert "Calls are not kept" in text
 
 
-async def test_all_of_a_page_weighs_less_than_150_kilobytes(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_all_of_a_page_weighs_less_than_150_kilobytes(browser, project):
     for path, parameters in (
         ("/ui", {"q": "cart", "project": project, "why": "1"}),
         ("/ui/file", {"path": "shop/cart.py", "project": project}),

@@ -46,8 +46,7 @@ async def walked(browser, address):
         {"q": "*.py", "mode": "files"},
     ],
 )
-async def test_files_are_gone_through_in_the_order_of_the_result(browser, shop, search):
-    project = await browser.index(shop.root)
+async def test_files_are_gone_through_in_the_order_of_the_result(browser, search, project):
     results = await browser.html("/ui/results", project=project, limit=str(MORE_HITS), **search)
     first_of = {}
     for address in opened_from(results):
@@ -61,8 +60,7 @@ async def test_files_are_gone_through_in_the_order_of_the_result(browser, shop, 
     assert before is None if len(expected) == 1 else place(before) == expected[-2]
 
 
-async def test_the_first_file_has_none_before_it_and_says_where_it_stands(browser, shop):
-    project = await browser.index(shop.root)
+async def test_the_first_file_has_none_before_it_and_says_where_it_stands(browser, project):
     first = opened_from(await browser.html("/ui/results", project=project, q="cart"))[0]
 
     html = (await browser.get(first)).body.decode()
@@ -92,8 +90,7 @@ async def test_no_more_files_are_offered_than_the_page_of_the_search_can_list(br
     assert f"file 1 of {MORE_HITS} with the best hits" in parsed(html).text
 
 
-async def test_what_a_literal_search_looks_for_is_marked_too(browser, shop):
-    project = await browser.index(shop.root)
+async def test_what_a_literal_search_looks_for_is_marked_too(browser, project):
     results = await browser.html("/ui/results", project=project, q="RATES", mode="literal")
 
     html = (await browser.get(opened_from(results)[0])).body.decode()
@@ -105,26 +102,20 @@ async def test_what_a_literal_search_looks_for_is_marked_too(browser, shop):
     "written",
     ["", "q=", "&&&", "%", "q=cart&project=nothing", "q=cart&limit=5", "q=" + "x" * 1_400, "q=repo:nothing+cart", "a=b&" * 300],
 )
-async def test_a_file_is_shown_whatever_search_its_address_names(browser, shop, written):
-    project = await browser.index(shop.root)
-
+async def test_a_file_is_shown_whatever_search_its_address_names(browser, written, project):
     html = await browser.html("/ui/file", project=project, path="shop/prices.py", search=written)
 
     assert "def with_tax" in parsed(html).text
 
 
-async def test_a_file_that_is_not_in_the_result_leads_back_to_the_search_alone(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_a_file_that_is_not_in_the_result_leads_back_to_the_search_alone(browser, project):
     html = await browser.html("/ui/file", project=project, path="README.md", search=f"project={project}&q=sym:EmptyCart")
 
     assert beside(html) == (None, None)
     assert f"/ui?project={project}&q=sym%3AEmptyCart" in links(html)
 
 
-async def test_a_query_that_is_too_long_for_an_address_leads_to_files_all_the_same(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_a_query_that_is_too_long_for_an_address_leads_to_files_all_the_same(browser, project):
     results = await browser.html("/ui/results", project=project, q="cart " * 200)
 
     assert opened_from(results)

@@ -8,9 +8,7 @@ from tests.ui.pages import links, parsed
 from tests.ui.shop import FILES, write
 
 
-async def test_each_count_leads_to_a_page_that_counts_the_same(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_each_count_leads_to_a_page_that_counts_the_same(browser, project):
     html = await browser.html("/ui/uses", project=project, path="shop/cart.py", first="1", last="100")
 
     shown = re.findall(r'data-of="(\d+)" href="([^"]+)" title="([^"]+)" aria-label="\3">([\d,]+) uses?</a>', html)
@@ -22,9 +20,7 @@ async def test_each_count_leads_to_a_page_that_counts_the_same(browser, shop):
     assert [name for name in names if name in ("Item", "Cart", "add", "total")] == ["Item", "Cart", "add", "total"]
 
 
-async def test_only_the_lines_that_are_asked_for_are_counted(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_only_the_lines_that_are_asked_for_are_counted(browser, project):
     html = await browser.html("/ui/uses", project=project, path="shop/prices.py", first="6", last="8")
     none = await browser.html("/ui/uses", project=project, path="shop/prices.py", first="7", last="8")
 
@@ -32,9 +28,7 @@ async def test_only_the_lines_that_are_asked_for_are_counted(browser, shop):
     assert links(none) == []
 
 
-async def test_a_file_has_room_for_counts_where_they_can_be_known(browser, shop):
-    project = await browser.index(shop.root)
-
+async def test_a_file_has_room_for_counts_where_they_can_be_known(browser, project):
     code = await browser.html("/ui/file", project=project, path="shop/cart.py")
     before = await browser.html("/ui/file", project=project, path="shop/cart.py", ref="HEAD")
     text = await browser.html("/ui/file", project=project, path="README.md")
@@ -47,9 +41,7 @@ async def test_a_file_has_room_for_counts_where_they_can_be_known(browser, shop)
 @pytest.mark.parametrize(
     "parameters", [{"path": "missing.py"}, {"path": "../shop.py"}, {}, {"path": "shop/cart.py", "first": "x"}]
 )
-async def test_what_is_not_there_is_not_counted(browser, shop, parameters):
-    project = await browser.index(shop.root)
-
+async def test_what_is_not_there_is_not_counted(browser, parameters, project):
     answer = await browser.get("/ui/uses", project=project, **parameters)
 
     assert answer.status in (400, 404)

@@ -41,7 +41,7 @@ class Splice(Struct, frozen=True, kw_only=True):
     def found_in(self, text: str) -> int | None:
         """Returns the offset of `wrote` in a text that has changed since, None if it is not found or ambiguous."""
         for length in (_CONTEXT, _CONTEXT // 4, 0):
-            front = self.before[max(0, len(self.before) - length) :] if length else ""
+            front = self.before[max(0, len(self.before) - length) :]
             wanted = front + self.wrote + self.behind[:length]
             if self.wrote and text.count(wanted) == 1:
                 return text.index(wanted) + len(front)
@@ -69,20 +69,22 @@ class Change(Struct, frozen=True, kw_only=True):
 
 def splice(before: str, after: str) -> Splice:
     """Returns the one place at which two texts differ."""
-    start = 0
-    shortest = min(len(before), len(after))
-    while start < shortest and before[start] == after[start]:
-        start += 1
-    end = 0
-    while end < shortest - start and before[-1 - end] == after[-1 - end]:
-        end += 1
-    stop, stop_before = len(after) - end, len(before) - end
+    start = _n_common(before, after)
+    end = _n_common(before[start:][::-1], after[start:][::-1])
+    stop = len(after) - end
     return Splice(
         offset=start,
         wrote=after[start:stop],
-        replaced=before[start:stop_before],
+        replaced=before[start : len(before) - end],
         before=after[max(0, start - _CONTEXT) : start],
         behind=after[stop : stop + _CONTEXT],
+    )
+
+
+def _n_common(left: str, right: str) -> int:
+    """Returns how many characters two texts have in common at their beginning."""
+    return next(
+        (at for at, (one, other) in enumerate(zip(left, right, strict=False)) if one != other), min(len(left), len(right))
     )
 
 
@@ -91,16 +93,11 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def canonical(value: object) -> str:
-    """Returns a value as JSON; equal values give equal texts."""
-    return msgspec.json.encode(value, order="sorted", enc_hook=str).decode()
-
-
 class ChangeRecords:
     """The changes that are not undone yet, one JSON file each. `kind` distinguishes several changes of one file."""
 
     def __init__(self, home: HomeLayout) -> None:
-        self._home = home
+        self._directory = home.hosts
 
     def of(self, path: Path, kind: str) -> Change | None:
         """Returns the change of a file, None if there is no readable record."""
@@ -111,15 +108,15 @@ class ChangeRecords:
 
     def open(self) -> None:
         """Creates the directory of the records. Raises PermissionDenied if it cannot be written."""
-        made = [str(each) for each in reversed((self._home.hosts, *self._home.hosts.parents)) if not each.exists()]
-        make_private_directory(self._home.hosts)
-        if not os.access(self._home.hosts, os.W_OK):
+        made = [str(each) for each in reversed((self._directory, *self._directory.parents)) if not each.exists()]
+        make_private_directory(self._directory)
+        if not os.access(self._directory, os.W_OK):
             raise PermissionDenied(
-                f"{self._home.hosts} cannot be written, so the change could not be undone. Make it writable and run again.",
-                path=str(self._home.hosts),
+                f"{self._directory} cannot be written, so the change could not be undone. Make it writable and run again.",
+                path=str(self._directory),
             )
         if made:
-            write_atomically(self._home.hosts / _MADE, msgspec.json.encode(made).decode())
+            write_atomically(self._directory / _MADE, msgspec.json.encode(made).decode())
 
     def keep(self, path: Path, kind: str, change: Change) -> None:
         """Records the change of a file, replacing an earlier record. Raises PermissionDenied."""
@@ -127,36 +124,32 @@ class ChangeRecords:
         try:
             write_atomically(self._place(path, kind), msgspec.json.encode(change).decode())
         except OSError as error:
-            raise not_writable(self._home.hosts, error) from error
+            raise not_writable(self._directory, error) from error
 
     def forget(self, path: Path, kind: str) -> None:
-        """Deletes the record of a file, and the directory after the last one. Raises PermissionDenied."""
+        """Deletes the record of a file, and after the last one the directories created for them. Raises PermissionDenied."""
         try:
             self._place(path, kind).unlink(missing_ok=True)
         except OSError as error:
-            raise not_writable(self._home.hosts, error) from error
-        if not self.paths():
-            self._remove_directories()
+            raise not_writable(self._directory, error) from error
+        if self.paths():
+            return
+        made, list_of_made = [str(self._directory)], self._directory / _MADE
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            made = msgspec.json.decode(list_of_made.read_bytes(), type=list[str])
+        with contextlib.suppress(OSError):  # not empty
+            list_of_made.unlink(missing_ok=True)
+            for directory in reversed(made):
+                Path(directory).rmdir()
 
     def paths(self) -> tuple[str, ...]:
         """Returns the files that contain a change of ours, none if a record cannot be read."""
         try:
-            names = sorted(self._home.hosts.glob("*.json"))
+            names = sorted(self._directory.glob("*.json"))
             return tuple(sorted({msgspec.json.decode(name.read_bytes(), type=Change).path for name in names}))
         except (OSError, msgspec.DecodeError):
             return ()
 
-    def _remove_directories(self) -> None:
-        """Removes the directories that were created for the records, as far as they are empty."""
-        made: list[str] = [str(self._home.hosts)]
-        record = self._home.hosts / _MADE
-        with contextlib.suppress(OSError, msgspec.DecodeError):
-            made = msgspec.json.decode(record.read_bytes(), type=list[str])
-        with contextlib.suppress(OSError):
-            record.unlink(missing_ok=True)
-            for directory in reversed(made):
-                Path(directory).rmdir()
-
     def _place(self, path: Path, kind: str) -> Path:
         name = hashlib.sha256(f"{kind}\0{os.path.realpath(path)}".encode(errors="surrogateescape")).hexdigest()[:24]
-        return self._home.hosts / f"{name}.json"
+        return self._directory / f"{name}.json"

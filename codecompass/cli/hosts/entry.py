@@ -88,53 +88,51 @@ class WantedEntry(Struct, frozen=True, kw_only=True):
         return {**shape.entry(self.launch), **self.members}
 
 
-class Revision(Struct, frozen=True, kw_only=True):
-    """The new entry. `changes` says what differs, `kept` names members that stay, `replaced` is the old entry if none does."""
+class Notes(Struct, frozen=True, kw_only=True):
+    """What a user is told of an edit: `changes` of their value, what of it was `kept`, the whole if ours `replaced` it."""
 
-    entry: Mapping[str, object]
     changes: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     replaced: object = None
 
 
-def revised(present: object, request: WantedEntry, shape: EntryShape, search_path: str | None) -> Revision:
-    """Returns the revision of the user's entry. Its command is looked up in `search_path`, the value of PATH."""
+def revised(
+    present: object, request: WantedEntry, shape: EntryShape, search_path: str | None
+) -> tuple[Mapping[str, object], Notes]:
+    """Returns the revised entry of the user. Its command is looked up in `search_path`, the value of PATH."""
     wanted = request.entry(shape)
     launch = shape.launch(present) if isinstance(present, Mapping) else None
     if launch is None or not isinstance(present, Mapping):
-        return Revision(entry=wanted, replaced=present, changes=("replaced an entry that does not start a process",))
+        return wanted, Notes(replaced=present, changes=("replaced an entry that does not start a process",))
     changes: list[str] = []
     program, arguments = launch.program, launch.arguments
     problem = _problem(program, arguments, request.launch, search_path)
     is_ours = Path(program).name == PROGRAM
-    front = _front(request.launch.arguments)
     if problem is not None and not is_ours:
         # A wrapper that does not exist: its own arguments cannot be told from ours.
-        return Revision(entry=wanted, replaced=present, changes=(f"replaced an entry whose command {problem}: {program}",))
+        return wanted, Notes(replaced=present, changes=(f"replaced an entry whose command {problem}: {program}",))
     if is_ours and SERVE not in arguments:
         changes.append(f"arguments: {_shown(arguments)} does not serve; now {_shown(request.launch.arguments)}")
         arguments = request.launch.arguments
     if problem is not None:
         changes.append(f"command: {program} {problem}; now {request.launch.program}")
-        program = request.launch.program
+        program, front = request.launch.program, _front(request.launch.arguments)
         if arguments[: len(front)] != front:
             arguments = (*front, *arguments)
-    for option, values in request.general:
-        arguments = _with_option(arguments, option, values, is_general=True, changes=changes)
-    for option, values in request.asked:
-        arguments = _with_option(arguments, option, values, is_general=False, changes=changes)
+    for option, values in (*request.general, *request.asked):
+        arguments = _with_option(arguments, option, values, is_general=(option, values) in request.general, changes=changes)
     entry = dict(present)
+    made = shape.entry(LaunchForm(program=program, arguments=arguments))
     if program != launch.program or arguments != launch.arguments:
-        made = shape.entry(LaunchForm(program=program, arguments=arguments))
         entry[shape.command] = made[shape.command]
-        if shape.arguments and arguments != launch.arguments:
-            entry[shape.arguments] = made[shape.arguments]
+    if shape.arguments and arguments != launch.arguments:
+        entry[shape.arguments] = made[shape.arguments]
     for name, value in request.members.items():
         if name not in entry or entry[name] != value:
             changes.append(f"{name}: {'added' if name not in entry else 'changed'}")
             entry[name] = value
-    touched = {name for name, value in entry.items() if name not in present or present[name] != value}
-    return Revision(entry=entry, changes=tuple(changes), kept=tuple(name for name in present if name not in touched))
+    kept = tuple(name for name in present if entry[name] == present[name])
+    return entry, Notes(changes=tuple(changes), kept=kept)
 
 
 def _front(arguments: Sequence[str]) -> tuple[str, ...]:
@@ -161,13 +159,10 @@ def _with_option(
     """Returns the arguments with the values of an option replaced, and describes the difference in `changes`."""
     kept: list[str] = []
     had: list[str] = []
-    skipping = False
-    for argument in arguments:
-        if skipping:
-            had.append(argument)
-            skipping = False
-        elif argument == option:
-            skipping = True
+    rest = iter(arguments)
+    for argument in rest:
+        if argument == option:
+            had += [value for value in (next(rest, None),) if value is not None]
         elif argument.startswith(option + "="):
             had.append(argument.partition("=")[2])
         else:

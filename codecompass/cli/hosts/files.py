@@ -5,6 +5,7 @@ content that the new one was derived from.
 """
 
 import contextlib
+import errno
 import os
 import stat
 import tempfile
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from codecompass.errors import FileUnreadable, PermissionDenied
-from codecompass.scan.files import read_descriptor
+from codecompass.scan.files import read_regular_file
 from codecompass.units import MIB
 
 MAX_BYTES: Final = 64 * MIB
@@ -31,9 +32,15 @@ class Changed(Exception):
 
 def read(path: Path) -> str | None:
     """Returns the file's text with its line endings unchanged; None if there is no file. Raises FileUnreadable."""
-    content = _content(path)
-    if content is None:
+    try:
+        content = read_regular_file(str(path), MAX_BYTES + 1, follows_link=True)
+    except FileNotFoundError:
         return None
+    except OSError as error:
+        problem = "not a regular file" if error.errno == errno.EINVAL else error.strerror
+        raise FileUnreadable(f"{path}: {problem}. Correct that and run again.", path=str(path)) from error
+    if len(content) > MAX_BYTES:
+        raise FileUnreadable(f"{path} is larger than {MAX_BYTES // MIB} MiB and left alone.", path=str(path))
     try:
         return content.decode()
     except UnicodeDecodeError as error:
@@ -51,9 +58,8 @@ def replace(path: Path, before: str | None, after: str, *, is_shared: bool = Fal
     made = [parent for parent in reversed(target.parents) if not parent.exists()]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        mode = _SHARED if is_shared else PRIVATE
-        if before is not None:
-            mode = stat.S_IMODE(target.stat().st_mode)
+        new = _SHARED if is_shared else PRIVATE
+        mode = new if before is None else stat.S_IMODE(target.stat().st_mode)
         if read(path) != before:
             raise Changed
         write_atomically(target, after, mode)
@@ -108,25 +114,6 @@ def drop_backup(path: Path) -> None:
         backup_path(path).unlink(missing_ok=True)
     except OSError as error:
         raise _refused(backup_path(path), error) from error
-
-
-def _content(path: Path) -> bytes | None:
-    try:
-        # O_NONBLOCK: opening a named pipe would wait.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise FileUnreadable(f"{path}: {error.strerror}. Correct that and run again.", path=str(path)) from error
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise FileUnreadable(f"{path} is not a regular file. Move it away and run again.", path=str(path))
-        content = read_descriptor(descriptor, MAX_BYTES + 1)
-    finally:
-        os.close(descriptor)
-    if len(content) > MAX_BYTES:
-        raise FileUnreadable(f"{path} is larger than {MAX_BYTES // MIB} MiB and left alone.", path=str(path))
-    return content
 
 
 def write_atomically(target: Path, text: str, mode: int = PRIVATE) -> None:

@@ -11,56 +11,20 @@ A file or directory that was created for the change is removed with it.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 from msgspec import Struct
 
 from codecompass.cli.hosts import files
-from codecompass.cli.hosts.change_records import Change, ChangeRecords, canonical, digest, splice
-from codecompass.errors import CodeCompassError, InvalidInput
+from codecompass.cli.hosts.change_records import Change, ChangeRecords, digest, splice
+from codecompass.cli.hosts.edits import Edit
+from codecompass.cli.hosts.entry import Notes
+from codecompass.cli.hosts.places import BOM, NotEditable, canonical
+from codecompass.errors import FileUnreadable, InvalidInput
 
 ATTEMPTS: Final = 5
 """How often a change is tried if the host writes the file at the same time."""
-
-
-class EditResult(Struct, frozen=True, kw_only=True):
-    """A changed text. `changes` and `kept` are those of a `Revision`; `replaced` is the value that ours replaces."""
-
-    text: str
-    changes: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
-    replaced: object = None
-
-
-class Edit(Protocol):
-    """One way to change a text. All methods raise FileUnreadable for a text that the edit cannot parse.
-
-    `kind` names the edit in the records. With `is_whole`, any change by the user at its place makes all of it the user's.
-    """
-
-    kind: str
-    is_whole: bool
-
-    def apply(self, text: str, base: str) -> EditResult:
-        """Returns the text with the change. `base` is the text without our earlier change, if there is one."""
-        ...
-
-    def state(self, text: str) -> object:
-        """Returns the value at the place of the change, None if there is none."""
-        ...
-
-    def rest(self, text: str) -> object:
-        """Returns everything but that value, without empty sections: what an undo must not change."""
-        ...
-
-    def n_sections(self, text: str) -> int:
-        """Returns how many of the sections that enclose the place exist."""
-        ...
-
-    def without(self, text: str, state: object, before: object, n_sections: int) -> str:
-        """Returns the text with `before` in place of `state`, and no empty section beyond the first `n_sections`."""
-        ...
 
 
 class EditOutcome(Struct, frozen=True, kw_only=True):
@@ -68,7 +32,7 @@ class EditOutcome(Struct, frozen=True, kw_only=True):
 
     before: str | None
     after: str | None
-    result: EditResult
+    notes: Notes = Notes()
     backup: Path | None = None
     is_kept: bool = False
 
@@ -81,106 +45,97 @@ class EditOutcome(Struct, frozen=True, kw_only=True):
 def apply(
     path: Path, edit: Edit, records: ChangeRecords, *, is_shared: bool, dry_run: bool, has_backup: bool = True
 ) -> EditOutcome:
-    """Makes and records the change. Raises what the edit raises, PermissionDenied, InvalidInput if the file keeps changing."""
+    """Makes and records the change.
+
+    Raises FileUnreadable for a file that cannot be edited, PermissionDenied, InvalidInput if the file keeps changing.
+    """
 
     def attempt() -> EditOutcome:
-        before = files.read(path)
+        before, first = files.read(path), records.of(path, edit.kind)
         text = before or ""
-        change = records.of(path, edit.kind)
-        original = None if change is None or not _is_as_written(edit, text, change) else _undone(edit, text, change)
-        is_ours = original is not None
-        base = text if original is None else original[0]
-        result = edit.apply(text, base)
-        if result.text == text and before is not None:
-            return EditOutcome(before=before, after=before, result=result)
-        outcome = EditOutcome(before=before, after=result.text, result=result)
-        if dry_run:
+        original = None if first is None or not _is_as_written(edit, text, first) else _undone(edit, text, first)
+        base, first = (text, None) if original is None else (original[0], first)
+        after, notes = edit.apply(text, base)
+        outcome = EditOutcome(before=before, after=after, notes=notes)
+        if dry_run or not outcome.is_changed:
             return outcome
         records.open()
-        made = files.replace(path, before, result.text, is_shared=is_shared)
-        kept = change if is_ours else None
-        keeps_backup = has_backup and before is not None and (kept is None or kept.existed)
+        made = files.replace(path, before, after, is_shared=is_shared)
+        keeps_backup = has_backup and before is not None and (first is None or first.existed)
         wrote_backup = keeps_backup and files.keep_backup(path, base)
-        records.keep(
-            path,
-            edit.kind,
-            Change(
-                path=str(path),
-                splice=splice(base, result.text),
-                digest=digest(result.text),
-                state=canonical(edit.state(result.text)),
-                state_before=None if edit.state(base) is None else canonical(edit.state(base)),
-                n_sections=edit.n_sections(base),
-                existed=before is not None if kept is None else kept.existed,
-                directories=tuple(str(each) for each in made) if kept is None else kept.directories,
-                has_backup=wrote_backup or (kept is not None and kept.has_backup),
-            ),
+        state_before = edit.state(base)
+        change = Change(
+            path=str(path),
+            splice=splice(base, after),
+            digest=digest(after),
+            state=canonical(edit.state(after)),
+            state_before=None if state_before is None else canonical(state_before),
+            n_sections=edit.n_sections(base),
+            existed=before is not None if first is None else first.existed,
+            directories=tuple(map(str, made)) if first is None else first.directories,
+            has_backup=wrote_backup or (first is not None and first.has_backup),
         )
-        backup = files.backup_path(path)
-        return msgspec.structs.replace(outcome, backup=backup if keeps_backup and backup.exists() else None)
+        records.keep(path, edit.kind, change)
+        return _with_backup(outcome, path) if keeps_backup else outcome
 
-    return _repeated(path, attempt)
+    return _repeated(path, edit, attempt)
 
 
 def undo(path: Path, edit: Edit, records: ChangeRecords, *, dry_run: bool, force: bool) -> EditOutcome:
     """Undoes the change. Raises the same errors as `apply`."""
 
     def attempt() -> EditOutcome:
-        before = files.read(path)
-        change = records.of(path, edit.kind)
+        before, change = files.read(path), records.of(path, edit.kind)
         text = before or ""
         state = edit.state(text)
         if before is None or (state is None and (change is None or change.existed)):
             if change is not None and not dry_run:
                 _settle(path, edit, records, change, is_exact=True)
-            return EditOutcome(before=before, after=before, result=EditResult(text=text))
+            return EditOutcome(before=before, after=before)
         result: tuple[str, bool] | None = None
         if change is not None and (state is None or not edit.is_whole or _is_as_written(edit, text, change)):
             result = _undone(edit, text, change)
         if result is None and not force:
-            return EditOutcome(before=before, after=before, result=EditResult(text=text), is_kept=True)
-        if result is None:
-            had = None if change is None or change.state_before is None else msgspec.json.decode(change.state_before)
-            result = edit.without(text, state, had, 0 if change is None else change.n_sections), False
-        after, is_exact = result
-        is_gone = not _has_content(after) and change is not None and not change.existed
-        outcome = EditOutcome(before=before, after=None if is_gone else after, result=EditResult(text=after))
+            return EditOutcome(before=before, after=before, is_kept=True)
+        after, is_exact = result or (edit.without(text, state, _before(change), change.n_sections if change else 0), False)
+        directories = None if change is None or change.existed or _has_content(after) else change.directories
+        outcome = EditOutcome(before=before, after=after if directories is None else None)
         if dry_run:
             return outcome
-        if is_gone:
-            assert change is not None
-            files.remove(path, before, tuple(Path(each) for each in change.directories))
+        if directories is not None:
+            files.remove(path, before, tuple(map(Path, directories)))
         elif after != before:
             files.replace(path, before, after)
         if change is not None:
             _settle(path, edit, records, change, is_exact=is_exact)
-        backup = files.backup_path(path)
-        return msgspec.structs.replace(outcome, backup=backup if change is not None and backup.exists() else None)
+        return outcome if change is None else _with_backup(outcome, path)
 
-    return _repeated(path, attempt)
+    return _repeated(path, edit, attempt)
 
 
 def _undone(edit: Edit, text: str, change: Change) -> tuple[str, bool] | None:
     """Returns the text without the change, and whether it is certainly the original; None if the change cannot be undone."""
     if digest(text) == change.digest:
         return change.splice.undone_at(text, change.splice.offset), True
-    before = None if change.state_before is None else msgspec.json.decode(change.state_before)
+    before = _before(change)
     at = change.splice.found_in(text)
     if at is not None:
         result = change.splice.undone_at(text, at)
         if _holds(edit, result, text, before):
             return result, True
-    state = msgspec.json.decode(change.state)
-    result = edit.without(text, state, before, change.n_sections)
+    result = edit.without(text, msgspec.json.decode(change.state), before, change.n_sections)
     return (result, False) if _holds(edit, result, text, before) or not edit.is_whole else None
+
+
+def _before(change: Change | None) -> object:
+    return None if change is None or change.state_before is None else msgspec.json.decode(change.state_before)
 
 
 def _holds(edit: Edit, result: str, text: str, before: object) -> bool:
     """Whether `result` and `text` differ only in our part, which is `before` in `result`."""
-
     try:
         return canonical(edit.rest(result)) == canonical(edit.rest(text)) and canonical(edit.state(result)) == canonical(before)
-    except CodeCompassError:
+    except NotEditable:
         return False
 
 
@@ -195,14 +150,25 @@ def _settle(path: Path, edit: Edit, records: ChangeRecords, change: Change, *, i
     records.forget(path, edit.kind)
 
 
+def _with_backup(outcome: EditOutcome, path: Path) -> EditOutcome:
+    backup = files.backup_path(path)
+    return msgspec.structs.replace(outcome, backup=backup if backup.exists() else None)
+
+
 def _has_content(text: str) -> bool:
-    return "".join(text.removeprefix("\ufeff").split()) not in ("", "{}")
+    return "".join(text.removeprefix(BOM).split()) not in ("", "{}")
 
 
-def _repeated(path: Path, attempt: Callable[[], EditOutcome]) -> EditOutcome:
+def _repeated(path: Path, edit: Edit, attempt: Callable[[], EditOutcome]) -> EditOutcome:
     for _ in range(ATTEMPTS):
         try:
             return attempt()
         except files.Changed:
             continue
+        except NotEditable as error:
+            raise FileUnreadable(
+                f"{path} is not valid {edit.format.upper()}, or not as expected: {error}. Nothing was changed. Correct the file, "
+                f"or add the entry by hand: {edit.by_hand}",
+                path=str(path),
+            ) from error
     raise InvalidInput(f"{path} is being written by another program again and again. Close it and run again.", path=str(path))

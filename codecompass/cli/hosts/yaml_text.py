@@ -1,11 +1,11 @@
-"""Edits YAML as people keep it in configuration files: a mapping in a section at the top, line by line.
+"""Edits YAML as people keep it in configuration files: block mappings, whose members begin on lines of their own.
 
-    section:                    <- found by its name at the beginning of a line
+    section:                    <- a member of the document
       name: value               <- its members, indented by spaces
       ours:
-        member: value           <- one line each; values that span several lines are kept, and not changed
+        member: value           <- values that span several lines are kept, and only replaced as a whole
 
-Understands no more of YAML than that, and refuses what is ambiguous. The counterpart of `json_text`.
+Understands no more of YAML than that, and refuses what is ambiguous.
 """
 
 import json
@@ -13,176 +13,149 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
-_BOM: Final = "\ufeff"
-_SECTION: Final = r"""(?P<quote>["']?){name}(?P=quote)[ \t]*:(?P<rest>[ \t].*|)"""
-_MEMBER: Final = re.compile(r"""(?P<indent> *)(?P<quote>["']?)(?P<name>[\w.-]+)(?P=quote)[ \t]*:(?P<rest>[ \t].*|)""")
+from codecompass.cli.hosts.places import BOM, NotEditable, newline_of
+
+_MEMBER: Final = re.compile(
+    r"""(?P<indent>\ *)(?P<name>"[^"]*"|'[^']*'|[^\s?:,\[\]{}#&*!|>'"%@`-][^:#]*?)[ \t]*:(?P<rest>[ \t].*|)""", re.VERBOSE
+)
+_EMPTY: Final = re.compile(r":[ \t]*(\{[ \t]*\}|~|null)")
+_WORDS: Final = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
+_ENTRY: Final = 2
+"""Depth of an entry. Mappings within it are written on one line."""
 
 
-class NotYaml(Exception):
-    """The text has a layout that cannot be edited here. The message says where."""
+class _Member(Struct, frozen=True):
+    """A member of a mapping: the lines from `first` to before `stop`, without comments behind them; `rest` follows the colon."""
+
+    name: str
+    indent: str
+    rest: str
+    first: int
+    stop: int
 
 
-class _Lines(Struct, frozen=True):
-    """The lines of a text, with their endings, and the half-open ranges of the section and of our block; -1 if it is missing."""
-
-    lines: tuple[str, ...]
-    header: int = -1
-    end: int = -1
-    indent: str = ""
-    start: int = -1
-    stop: int = -1
-
-
-def value_at(text: str, path: Sequence[str]) -> object:
-    """Returns the members of the mapping at `path`, a section and a name, None if there is none.
-
-    A value is decoded if it is valid JSON, else it is its text. Raises NotYaml.
-    """
-    found = _found(text, path)
-    if len(path) == 1:
-        return None if found.header < 0 else {} if not _members(found) else {"": "".join(_members(found))}
-    if found.start < 0:
-        return None
-    members: dict[str, object] = {}
-    for name, first, last in _own(found):
-        member = _member(found.lines[first])
-        assert member is not None
-        rest = member["rest"].strip() + "".join(found.lines[first + 1 : last]).rstrip()
-        members[name] = _decoded(rest)
-    return members
+def parse(text: str) -> object:
+    """Returns the text's mappings. A value is decoded if it is valid JSON, else it is its text. Raises NotEditable."""
+    lines = _lines(text)
+    return {member.name: _value(lines, member) for member in _document(lines)}
 
 
 def assign(text: str, path: Sequence[str], value: object) -> str:
-    """Returns `text` with `value` at `path`: a mapping in a section, or a member of it. Raises NotYaml."""
-    found = _found(text, path[:2])
-    newline = "\r\n" if "\r\n" in text else "\n"
-    if len(path) == 3:
-        return _with_line(found, path[2], value, newline)
-    assert isinstance(value, Mapping)
-    if found.start >= 0:
-        if value_at(text, path) == _listed(value):
+    """Returns `text` with `value` at `path`: an entry of a section, or a member of it. Raises NotEditable."""
+    newline, lines = newline_of(text), _lines(text)
+    found = _found(lines, path)
+    is_entry, is_there = len(path) <= _ENTRY, len(found) == len(path)
+    start = stop = len(lines)
+    indent = ""
+    if is_there:
+        start, stop, indent = found[-1].first, found[-1].stop, found[-1].indent
+        if is_entry:
+            _inner(lines, found[-1])
+        if _value(lines, found[-1]) == _as_read(value):
             return text
-        block = _block(path[1], value, found.indent, newline)
-        return "".join((*found.lines[: found.start], *block, *found.lines[found.stop :]))
-    indent = found.indent or "  "
-    block = _block(path[1], value, indent, newline)
-    if found.header < 0:
-        lines = list(found.lines)
-        if lines and not lines[-1].endswith("\n") and lines[-1].removeprefix(_BOM):
-            lines[-1] += newline
-        return "".join((*lines, f"{path[0]}:{newline}", *block))
-    header = found.lines[found.header]
-    bare = re.sub(r":[ \t]*(\{[ \t]*\}|~|null)", ":", header.rstrip("\r\n"), count=1)
-    ended = bare + (header[len(header.rstrip("\r\n")) :] or newline)
-    return "".join((*found.lines[: found.header], ended, *block, *found.lines[found.header + 1 :]))
+    elif found:
+        header = found[-1]
+        inner = _inner(lines, header)
+        start = stop = header.first + 1 if is_entry else header.stop
+        indent = inner[0].indent if inner else header.indent + "  "
+        if _bare(header.rest):
+            lines[header.first] = _EMPTY.sub(":", lines[header.first], count=1)
+    made: list[str] = []
+    for name in path[len(found) : -1]:
+        made.append(f"{indent}{name}:")
+        indent += "  "
+    if is_entry and isinstance(value, Mapping):
+        made += [f"{indent}{path[-1]}:", *(f"{indent * 2}{name}: {_encoded(item)}" for name, item in value.items())]
+    else:
+        made.append(f"{indent}{path[-1]}: {_encoded(value)}")
+    if start and not lines[start - 1].endswith("\n"):
+        lines[start - 1] += newline
+    return _mark(text) + "".join((*lines[:start], *(line + newline for line in made), *lines[stop:]))
 
 
 def remove_member(text: str, path: Sequence[str]) -> str:
-    """Returns `text` without the mapping at `path`, or without a section that is empty. Raises NotYaml."""
-    found = _found(text, path[:2])
-    if len(path) == 1:
-        first, last = found.header, found.header + 1
-    elif len(path) == 2:
-        first, last = found.start, found.stop
-    else:
-        first, last = next(((first, last) for name, first, last in _own(found) if name == path[2]), (-1, -1))
-    return text if first < 0 else "".join((*found.lines[:first], *found.lines[last:]))
+    """Returns `text` without the member at `path`; unchanged if there is none. Raises NotEditable."""
+    lines = _lines(text)
+    found = _found(lines, path)
+    if len(found) < len(path):
+        return text
+    return _mark(text) + "".join((*lines[: found[-1].first], *lines[found[-1].stop :]))
 
 
-def _found(text: str, path: Sequence[str]) -> _Lines:
+def _lines(text: str) -> list[str]:
     # Not splitlines(), which splits at more line endings than YAML.
-    lines = tuple(re.findall(r"[^\n]*\n|[^\n]+\Z", text))
-    section = re.compile(_SECTION.format(name=re.escape(path[0])))
-    headers = [index for index, line in enumerate(lines) if section.fullmatch(line.removeprefix(_BOM).rstrip("\r\n"))]
-    for index, line in enumerate(lines):
-        bare = line.removeprefix(_BOM)
-        if bare.startswith(("---", "...")) and any(each.strip() and each[0] != "#" for each in lines[:index]):
-            raise NotYaml(f"line {index + 1}: a second document begins here")
-        is_inside = any(_begins(each) for each in lines[:index])
-        is_unusual = bare[:1] in "{[?&!*|>%" or (bare[:1] in " \t-" and not is_inside)
-        if bare.strip() and is_unusual and not bare.startswith(("---", "...")) and bare.lstrip()[0] != "#":
-            raise NotYaml(f"line {index + 1}: the name of a setting is expected")
-    if len(headers) > 1:
-        raise NotYaml(f"line {headers[1] + 1}: {path[0]} is there twice")
-    if not headers:
-        return _Lines(lines)
-    return _section(lines, headers[0], path)
+    return re.findall(r"[^\n]*\n|[^\n]+\Z", text.removeprefix(BOM))
 
 
-def _section(lines: tuple[str, ...], header: int, path: Sequence[str]) -> _Lines:
-    match = re.fullmatch(_SECTION.format(name=re.escape(path[0])), lines[header].removeprefix(_BOM).rstrip("\r\n"))
-    assert match is not None
-    end = next((at for at in range(header + 1, len(lines)) if _begins(lines[at])), len(lines))
-    inline = _without_comment(match["rest"])
-    inside = [at for at in range(header + 1, end) if lines[at].strip() and not lines[at].lstrip().startswith("#")]
-    if inline and (inline.replace(" ", "") not in ("{}", "~", "null") or inside):
-        raise NotYaml(f"line {header + 1}: {path[0]} is not written as a block")
-    if not inside:
-        return _Lines(lines, header, end)
-    first = lines[inside[0]]
-    indent = first[: len(first) - len(first.lstrip(" "))]
-    if not indent or _member(first) is None:
-        raise NotYaml(f"line {inside[0] + 1}: a member of {path[0]}, indented by spaces, is expected")
-    start = stop = -1
-    if len(path) > 1:
-        members = {at: member for at in inside if (member := _member(lines[at], indent)) is not None}
-        named = [at for at, member in members.items() if member["name"] == path[1]]
-        if len(named) > 1:
-            raise NotYaml(f"line {named[1] + 1}: {path[1]} is there twice")
-        if named:
-            start = named[0]
-            stop = next((at for at in inside if at > start and not lines[at].startswith(indent + " ")), None) or end
-            while stop > start + 1 and (not lines[stop - 1].strip() or lines[stop - 1].lstrip().startswith("#")):
-                stop -= 1
-            if _without_comment(members[start]["rest"]):
-                raise NotYaml(f"line {start + 1}: {path[1]} is not written as a block")
-    return _Lines(lines, header, end, indent, start, stop)
+def _mark(text: str) -> str:
+    return BOM if text.startswith(BOM) else ""
 
 
-def _without_comment(text: str) -> str:
+def _found(lines: Sequence[str], path: Sequence[str]) -> list[_Member]:
+    """Returns the members on the path, as far as there are any."""
+    found: list[_Member] = []
+    for name in path:
+        members = [each for each in (_inner(lines, found[-1]) if found else _document(lines)) if each.name == name]
+        if len(members) > 1:
+            raise NotEditable(f"line {members[1].first + 1}: {name} is there twice")
+        if not members:
+            break
+        found += members
+    return found
+
+
+def _document(lines: Sequence[str]) -> list[_Member]:
+    first = 0
+    for at, line in enumerate(lines):
+        if line.startswith(("---", "...")):
+            if first or any(map(_has_content, lines[:at])) or _bare(line[3:]):
+                raise NotEditable(f"line {at + 1}: a second document begins here")
+            first = at + 1
+    return _members(lines, first, len(lines))
+
+
+def _inner(lines: Sequence[str], member: _Member) -> list[_Member]:
+    """Returns the members of a member, none of an empty one. Raises NotEditable if it is no block mapping."""
+    if _bare(member.rest).replace(" ", "") not in ("", "{}", "~", "null"):
+        raise NotEditable(f"line {member.first + 1}: {member.name} is not written as a block")
+    return _members(lines, member.first + 1, member.stop)
+
+
+def _members(lines: Sequence[str], first: int, stop: int) -> list[_Member]:
+    members: list[_Member] = []
+    for at in range(first, stop):
+        if not _has_content(lines[at]):
+            continue
+        line = lines[at].rstrip("\r\n")
+        indent = members[0].indent if members else line[: len(line) - len(line.lstrip(" "))]
+        match = _MEMBER.fullmatch(line)
+        if match is not None and match["indent"] == indent:
+            members.append(_Member(match["name"].strip("\"'"), indent, match["rest"].strip(), at, at + 1))
+        elif not members or not line.startswith(indent) or line[len(indent)] in "{[?&!*|>%":
+            raise NotEditable(f"line {at + 1}: the name of a setting is expected")
+        else:
+            # The items of a list can begin in the same column as its name.
+            members[-1] = msgspec.structs.replace(members[-1], stop=at + 1)
+    return members
+
+
+def _value(lines: Sequence[str], member: _Member) -> object:
+    try:
+        return {each.name: _value(lines, each) for each in _inner(lines, member)}
+    except NotEditable:
+        return _decoded(member.rest + "".join(lines[member.first + 1 : member.stop]).rstrip())
+
+
+def _has_content(line: str) -> bool:
+    return line.lstrip()[:1] not in ("", "#")
+
+
+def _bare(text: str) -> str:
+    """Returns the text behind a colon without its comment."""
     return re.sub(r"(^|[ \t])#.*", "", text).strip()
-
-
-def _own(found: _Lines) -> list[tuple[str, int, int]]:
-    """Returns the members of our block: name, first line, line after the last."""
-    if found.start < 0:
-        return []
-    inside = range(found.start + 1, found.stop)
-    firsts: list[tuple[str, int]] = []
-    indent = None
-    for at in inside:
-        member = _member(found.lines[at], indent)
-        if member is not None:
-            indent = member["indent"]
-            firsts.append((member["name"], at))
-    ends = [at for _, at in firsts[1:]] + [found.stop]
-    return [(name, at, end) for (name, at), end in zip(firsts, ends, strict=True)]
-
-
-def _with_line(found: _Lines, name: str, value: object, newline: str) -> str:
-    own = _own(found)
-    if not own:
-        raise NotYaml(f"line {found.start + 1}: there is no member to go by")
-    member = _member(found.lines[own[0][1]])
-    assert member is not None
-    line = f"{member['indent']}{name}: {_encoded(value)}"
-    for each, first, last in own:
-        if each == name:
-            return "".join((*found.lines[:first], _ended(line, found.lines[last - 1]), *found.lines[last:]))
-    lines = list(found.lines)
-    if not lines[found.stop - 1].endswith("\n"):
-        lines[found.stop - 1] += newline
-    return "".join((*lines[: found.stop], line + newline, *lines[found.stop :]))
-
-
-def _ended(line: str, replaced: str) -> str:
-    return line + replaced[len(replaced.rstrip("\r\n")) :]
-
-
-def _block(name: str, value: Mapping[str, object], indent: str, newline: str) -> list[str]:
-    return [f"{indent}{name}:{newline}"] + [f"{indent * 2}{each}: {_encoded(item)}{newline}" for each, item in value.items()]
 
 
 def _encoded(value: object) -> str:
@@ -192,9 +165,6 @@ def _encoded(value: object) -> str:
     return json.dumps(value)
 
 
-_WORDS: Final = frozenset({"true", "false", "yes", "no", "on", "off", "null", "y", "n"})
-
-
 def _decoded(text: str) -> object:
     try:
         return json.loads(text)
@@ -202,22 +172,8 @@ def _decoded(text: str) -> object:
         return text
 
 
-def _listed(value: Mapping[str, object]) -> dict[str, object]:
-    return {name: _decoded(_encoded(item)) for name, item in value.items()}
-
-
-def _members(found: _Lines) -> tuple[str, ...]:
-    return tuple(line for line in found.lines[found.header + 1 : found.end] if line.strip() and line.lstrip()[0] != "#")
-
-
-def _member(line: str, indent: str | None = None) -> re.Match[str] | None:
-    """Returns the match of a member's line, None for another line or another indentation."""
-    found = _MEMBER.fullmatch(line.rstrip("\r\n"))
-    return found if found is not None and indent in (None, found["indent"]) else None
-
-
-def _begins(line: str) -> bool:
-    """Whether a member of the top level starts on this line."""
-    bare = line.removeprefix(_BOM)
-    # The items of a list can begin in the same column as its name.
-    return bool(bare.strip()) and bare[0] not in " \t#-\r\n" and not bare.startswith("...")
+def _as_read(value: object) -> object:
+    """Returns a value as `parse` returns it after it was written."""
+    if isinstance(value, Mapping):
+        return {name: _as_read(item) for name, item in value.items()}
+    return _decoded(_encoded(value))

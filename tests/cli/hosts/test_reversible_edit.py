@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from codecompass.cli.hosts import reversible_edit
 from codecompass.cli.hosts.change_records import ChangeRecords
-from codecompass.cli.hosts.edits import AllowEdit, EntryEdit, RulesEdit
+from codecompass.cli.hosts.edits import AllowEdit, Edit, EntryEdit, RulesEdit
 from codecompass.cli.hosts.entry import WantedEntry
-from codecompass.cli.hosts.reversible_edit import Edit
 from codecompass.cli.hosts.supported_hosts import HOSTS, FileApproval, Host, LaunchForm, host_named
 from codecompass.errors import FileUnreadable
 from codecompass.store.layout import HomeLayout
@@ -80,7 +79,7 @@ def place(text: str | None) -> Iterator[Place]:
 
 
 def edit(host: Host, request: WantedEntry = REQUEST) -> EntryEdit:
-    return EntryEdit(host, Path("file"), request, "/usr/bin:/bin")
+    return EntryEdit(host, request, "/usr/bin:/bin")
 
 
 @pytest.mark.slow
@@ -197,7 +196,7 @@ assert isinstance(APPROVAL, FileApproval)
     st.booleans(),
 )
 def test_an_approval_is_added_once_and_taken_back_to_the_byte(text, is_written_anew):
-    allow = AllowEdit(CLAUDE, Path("file"), APPROVAL, ("search_code", "locate_symbol"))
+    allow = AllowEdit(CLAUDE, APPROVAL, ("search_code", "locate_symbol"))
     with place(text) as here:
         try:
             here.apply(allow)

@@ -4,7 +4,8 @@ import tomllib
 
 import pytest
 
-from codecompass.cli.hosts.toml_text import NotToml, assign, remove_member, value_at
+from codecompass.cli.hosts.places import NotEditable, value_at
+from codecompass.cli.hosts.toml_text import assign, parse, remove_member
 
 ENTRY = {"command": "/opt/bin/cc", "args": ["serve"], "env": {"A": "1"}}
 PATH = ["mcp_servers", "ours"]
@@ -56,7 +57,7 @@ def test_members_of_the_table_that_are_not_ours_stay():
     changed = assign(text, [*PATH, "command"], ENTRY["command"])
 
     assert "startup_timeout_sec = 30  # slow disk" in changed
-    assert value_at(changed, [*PATH, "command"]) == "/opt/bin/cc"
+    assert value_at(parse(changed), [*PATH, "command"]) == "/opt/bin/cc"
 
 
 def test_removing_what_is_not_there_changes_nothing():
@@ -65,5 +66,5 @@ def test_removing_what_is_not_there_changes_nothing():
 
 @pytest.mark.parametrize("text", ["a = ", "[mcp_servers", "mcp_servers = 3", "mcp_servers = []\n", "a = 1\na = 2"])
 def test_what_is_no_toml_or_no_table_is_refused(text):
-    with pytest.raises(NotToml):
+    with pytest.raises(NotEditable):
         assign(text, PATH, ENTRY)

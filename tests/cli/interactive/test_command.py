@@ -58,8 +58,7 @@ def is_back(terminal: PseudoTerminal) -> None:
     terminal.until(lambda: terminal.raw.count(keys.ENTERS_ALTERNATE_SCREEN) == 2)
 
 
-def test_hits_come_while_one_types_with_the_code_around_the_selected_one(cli, shop, opener):
-    cli("index")
+def test_hits_come_while_one_types_with_the_code_around_the_selected_one(cli, opener, indexed):
     terminal = opener()
     terminal.until("type to search")
 
@@ -82,8 +81,7 @@ def test_the_first_search_indexes_before_anything_is_drawn(cli, shop, opener):
     assert f"indexing {shop} first".encode() in terminal.raw.split(keys.ENTERS_ALTERNATE_SCREEN)[0]
 
 
-def test_enter_opens_the_selected_hit_at_its_line_and_comes_back(cli, shop, opener, editor):
-    cli("index")
+def test_enter_opens_the_selected_hit_at_its_line_and_comes_back(cli, shop, opener, editor, indexed):
     vim, noted = editor("vim")
     terminal = opener("cart", EDITOR=str(vim))
     terminal.settled()
@@ -102,8 +100,7 @@ def test_enter_opens_the_selected_hit_at_its_line_and_comes_back(cli, shop, open
     assert terminal.ended() == 0
 
 
-def test_visual_comes_before_editor_and_may_have_arguments(cli, shop, opener, editor):
-    cli("index")
+def test_visual_comes_before_editor_and_may_have_arguments(cli, shop, opener, editor, indexed):
     code, noted = editor("code")
     terminal = opener("total", "price", VISUAL=f"{code} --wait", EDITOR="false")
     terminal.until("method Cart.total_price")
@@ -114,9 +111,8 @@ def test_visual_comes_before_editor_and_may_have_arguments(cli, shop, opener, ed
     assert noted.read_text().split() == ["--wait", "--goto", f"{shop}/shop/cart.py:12"]
 
 
-def test_enter_waits_for_the_answer_to_what_was_typed(cli, shop, opener, editor):
+def test_enter_waits_for_the_answer_to_what_was_typed(cli, shop, opener, editor, indexed):
     """Otherwise a fast typist would open the first hit for half a query."""
-    cli("index")
     vim, noted = editor("vim")
     terminal = opener("cart", VISUAL=str(vim))
     terminal.until("› ")
@@ -127,8 +123,7 @@ def test_enter_waits_for_the_answer_to_what_was_typed(cli, shop, opener, editor)
     assert noted.read_text().split() == ["+1", f"{shop}/shop/money.py"]
 
 
-def test_an_editor_that_is_not_there_or_fails_is_told(cli, shop, opener, editor):
-    cli("index")
+def test_an_editor_that_is_not_there_or_fails_is_told(cli, opener, editor, indexed):
     failing, _ = editor("failing", "exit 7")
     for program, told in [("/nowhere/vim", "cannot be started"), (str(failing), "ended with exit code 7"), ("'", "$EDITOR")]:
         terminal = opener("total price", EDITOR=program)
@@ -137,8 +132,7 @@ def test_an_editor_that_is_not_there_or_fails_is_told(cli, shop, opener, editor)
         terminal.until(told)
 
 
-def test_what_the_editor_has_changed_is_found(cli, shop, opener, editor):
-    cli("index")
+def test_what_the_editor_has_changed_is_found(cli, opener, editor, indexed):
     program, noted = editor("vim", "printf '\\ndef rounded_sum(a):\\n    return a\\n' >> shop/money.py")
     terminal = opener("rounded_sum", EDITOR=str(program))
     terminal.until("nothing found")
@@ -154,8 +148,7 @@ def test_what_the_editor_has_changed_is_found(cli, shop, opener, editor):
     terminal.settled()
 
 
-def test_a_change_is_taken_in_and_the_shown_answer_replaced(cli, shop, opener):
-    cli("index")
+def test_a_change_is_taken_in_and_the_shown_answer_replaced(cli, shop, opener, indexed):
     terminal = opener("tax_of")
     terminal.until("nothing found")
     terminal.settled()
@@ -167,8 +160,7 @@ def test_a_change_is_taken_in_and_the_shown_answer_replaced(cli, shop, opener):
     terminal.settled()
 
 
-def test_each_question_has_the_tree_compared_without_a_key_for_it(cli, shop, opener):
-    cli("index")
+def test_each_question_has_the_tree_compared_without_a_key_for_it(cli, shop, opener, indexed):
     terminal = opener("class Cart")
     terminal.settled()
     write(shop, {"shop/tax.py": "def tax_of(amount):\n    return amount\n"})
@@ -178,8 +170,7 @@ def test_each_question_has_the_tree_compared_without_a_key_for_it(cli, shop, ope
     terminal.until("fn tax_of")
 
 
-def test_while_another_process_writes_nothing_is_called_up_to_date(cli, shop, opener):
-    cli("index")
+def test_while_another_process_writes_nothing_is_called_up_to_date(cli, shop, opener, indexed):
     (lock,) = cli.home.glob("projects/*/writer.lock")
     write(shop, {"shop/tax.py": "def tax_of(amount): ...\n"})
 
@@ -200,8 +191,7 @@ def test_while_another_process_writes_nothing_is_called_up_to_date(cli, shop, op
     terminal.until("fn tax_of")
 
 
-def test_policies_that_take_nothing_in_say_what_has_changed(cli, shop, opener):
-    cli("index")
+def test_policies_that_take_nothing_in_say_what_has_changed(cli, shop, opener, indexed):
     write(shop, {"shop/cart.py": "class Cart:\n    pass\n"})
 
     lax = opener("total price", "--freshness-policy", "best_effort")
@@ -213,8 +203,7 @@ def test_policies_that_take_nothing_in_say_what_has_changed(cli, shop, opener):
     assert "total_price" not in strict.text
 
 
-def test_a_strict_search_shows_what_is_up_to_date(cli, shop, opener):
-    cli("index")
+def test_a_strict_search_shows_what_is_up_to_date(cli, shop, opener, indexed):
     terminal = opener("total price", "--freshness-policy", "strict")
 
     terminal.until("method Cart.total_price")
@@ -228,16 +217,14 @@ def test_a_strict_search_shows_what_is_up_to_date(cli, shop, opener):
     assert b"Cart" not in terminal.raw[drawn:]
 
 
-def test_an_unfinished_word_is_looked_for_as_text(cli, shop, opener):
-    cli("index")
+def test_an_unfinished_word_is_looked_for_as_text(cli, opener, indexed):
     terminal = opener("tal_pri")
 
     terminal.until("as a part of one")
     assert "def total_price" in terminal.text
 
 
-def test_the_filters_of_search_hold_and_a_key_changes_the_mode(cli, shop, opener):
-    cli("index")
+def test_the_filters_of_search_hold_and_a_key_changes_the_mode(cli, opener, indexed):
     terminal = opener("cart", "-l", "typescript", "-n", "3")
     terminal.settled()
     assert "renderCart" in terminal.selected
@@ -267,8 +254,7 @@ def test_a_ref_is_searched_without_a_checkout(cli, shop, opener, editor):
     terminal.until("shop/money.py is not in the working tree")
 
 
-def test_control_y_prints_the_place_and_leaves(cli, shop, opener):
-    cli("index")
+def test_control_y_prints_the_place_and_leaves(cli, opener, indexed):
     terminal = opener("total price")
     terminal.until("method Cart.total_price")
 
@@ -323,8 +309,7 @@ def test_an_answer_that_is_replaced_leaves_the_reader_at_the_same_hit(cli, opene
 @pytest.mark.invariant("The terminal is restored, however an interactive search ends")
 @pytest.mark.slow
 @pytest.mark.parametrize(("key", "code"), [(keys.CONTROL_C, 130), (keys.ESCAPE, 0), (keys.CONTROL_D, 0), ("TERM", 143)])
-def test_leaving_restores_the_terminal(cli, shop, opener, key, code):
-    cli("index")
+def test_leaving_restores_the_terminal(cli, opener, key, code, indexed):
     terminal = opener()
     terminal.until("type to search")
     assert terminal.attributes != terminal.attributes_before
@@ -340,10 +325,10 @@ def test_leaving_restores_the_terminal(cli, shop, opener, key, code):
     assert b"Traceback" not in terminal.raw
 
 
-def test_a_narrow_terminal_shows_where_and_what(cli, shop, opener):
-    cli("index")
+def test_a_narrow_terminal_shows_where_and_what(cli, opener, indexed):
     terminal = opener("total price", columns=40, rows=16)
     terminal.settled()
+    terminal.until(">12")
 
     assert "shop/cart.py:12" in terminal.selected
     assert "method Cart" in terminal.selected
@@ -352,8 +337,7 @@ def test_a_narrow_terminal_shows_where_and_what(cli, shop, opener):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("columns", "rows"), [(40, 5), (20, 10), (12, 4), (200, 60)])
-def test_a_terminal_of_any_size_is_drawn_on(cli, shop, opener, columns, rows):
-    cli("index")
+def test_a_terminal_of_any_size_is_drawn_on(cli, opener, columns, rows, indexed):
     terminal = opener("total price", columns=columns, rows=rows)
 
     terminal.until("› ")
@@ -361,14 +345,13 @@ def test_a_terminal_of_any_size_is_drawn_on(cli, shop, opener, columns, rows):
     assert terminal.ended() == 0
 
 
-def test_a_resize_is_followed(cli, shop, opener):
-    cli("index")
+def test_a_resize_is_followed(cli, opener, indexed):
     terminal = opener("total price", columns=60, rows=24)
     terminal.settled()
     assert "│" not in terminal.text
 
     terminal.resize(160, 40)
-    terminal.until("│")
+    terminal.until("│>12")
     assert "def total_price" in terminal.line("│>12")
 
     terminal.resize(40, 12)
@@ -379,8 +362,7 @@ def test_a_resize_is_followed(cli, shop, opener):
 COLORS = re.compile(rb"\x1b\[[0-9;]*\b(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])\b[0-9;]*m")
 
 
-def test_no_color_is_honoured_and_the_selection_seen_all_the_same(cli, shop, opener):
-    cli("index")
+def test_no_color_is_honoured_and_the_selection_seen_all_the_same(cli, opener, indexed):
     plain, colored = opener("total price", NO_COLOR="1"), opener("total price")
     for terminal in (plain, colored):
         terminal.settled()
@@ -422,8 +404,7 @@ def test_wide_characters_take_two_columns(cli, opener):
     assert "漢字かな交じり文" in terminal.text.replace(" ", "")
 
 
-def test_control_characters_of_a_query_are_written_out(cli, shop, opener):
-    cli("index")
+def test_control_characters_of_a_query_are_written_out(cli, opener, indexed):
     terminal = opener("a\u202eb\x1b[31m")
 
     terminal.until(r"> a\u202eb\x1b[31m")
@@ -432,8 +413,7 @@ def test_control_characters_of_a_query_are_written_out(cli, shop, opener):
     assert "\u202e".encode() not in terminal.raw
 
 
-def test_a_pasted_text_is_one_query_and_opens_nothing(cli, shop, opener, editor):
-    cli("index")
+def test_a_pasted_text_is_one_query_and_opens_nothing(cli, opener, editor, indexed):
     vim, noted = editor("vim")
     terminal = opener(EDITOR=str(vim))
     terminal.until("type to search")
@@ -476,9 +456,8 @@ def test_a_search_still_needs_a_query_when_it_is_not_interactive(cli, shop):
     assert "QUERY" in done.err
 
 
-def test_what_is_written_to_stderr_meanwhile_is_shown_after_leaving(cli, shop, opener):
+def test_what_is_written_to_stderr_meanwhile_is_shown_after_leaving(cli, shop, opener, indexed):
     """With this variable Python writes a line for each imported module, and an index job imports many."""
-    cli("index")
     write(shop, {"shop/tax.py": "def tax_of(amount): ...\n"})
     terminal = opener("tax_of", PYTHONPROFILEIMPORTTIME="1")
     terminal.until("fn tax_of")

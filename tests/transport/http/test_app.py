@@ -11,8 +11,7 @@ from tests.transport.sample_tools import sample_core
 ROUTES = ["/", "/mcp", "/ws", "/health", "/metrics", "/ui", "/ui/act"]
 
 
-async def test_an_unknown_path_is_not_found():
-    core, _tools = sample_core()
+async def test_an_unknown_path_is_not_found(core):
     async with serving(core) as server:
         for method, path in (
             ("GET", "/nope"),
@@ -41,8 +40,7 @@ async def test_an_unknown_path_is_not_found():
         ("/ws", "POST", "GET"),
     ],
 )
-async def test_another_method_is_not_allowed_and_is_told_which_one_is(path, method, allowed):
-    core, _tools = sample_core()
+async def test_another_method_is_not_allowed_and_is_told_which_one_is(path, method, allowed, core):
     async with serving(core) as server:
         answer = await ask(server.port, method, path)
 
@@ -52,9 +50,8 @@ async def test_another_method_is_not_allowed_and_is_told_which_one_is(path, meth
 
 @pytest.mark.parametrize("path", ["/", "/mcp"])
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
-async def test_what_a_form_of_another_site_can_send_is_refused(path, content_type):
+async def test_what_a_form_of_another_site_can_send_is_refused(path, content_type, core, tools):
     """Browsers send these types without a preflight. An `Origin`, if present, is refused before the type is checked."""
-    core, tools = sample_core()
     async with serving(core) as server, connect(server.port) as client:
         without = await client.request("POST", path, call("hold"), content_type=content_type)
         with_one = await client.request("POST", path, call("hold"), content_type=content_type, origin="https://evil.example")
@@ -65,8 +62,7 @@ async def test_what_a_form_of_another_site_can_send_is_refused(path, content_typ
 
 @pytest.mark.invariant("Only HTTP requests from this machine's own pages and programs are answered, WebSockets included")
 @pytest.mark.parametrize("path", [*ROUTES, "/nope"])
-async def test_a_name_that_was_rebound_to_this_machine_gets_nowhere(path):
-    core, _tools = sample_core()
+async def test_a_name_that_was_rebound_to_this_machine_gets_nowhere(path, core):
     async with serving(core) as server:
         answer = await ask(server.port, "GET", path, host="evil.example")
         posted = await ask(server.port, "POST", path, call("echo"), host="evil.example:9100", **JSON)
@@ -78,8 +74,7 @@ async def test_a_name_that_was_rebound_to_this_machine_gets_nowhere(path):
 @pytest.mark.invariant(of="test_a_name_that_was_rebound_to_this_machine_gets_nowhere")
 @pytest.mark.parametrize("path", [*ROUTES, "/nope"])
 @pytest.mark.parametrize("origin", ["https://evil.example", "null"])
-async def test_a_page_of_another_site_gets_nowhere(path, origin):
-    core, _tools = sample_core()
+async def test_a_page_of_another_site_gets_nowhere(path, origin, core):
     async with serving(core) as server:
         answer = await ask(server.port, "GET", path, origin=origin)
         posted = await ask(server.port, "POST", path, call("echo"), origin=origin, **JSON)
@@ -102,8 +97,7 @@ async def test_a_page_of_another_site_gets_nowhere(path, origin):
         ({"sec_websocket_key": None}, "/ws", 400),
     ],
 )
-async def test_a_websocket_is_refused_before_it_is_one(headers, path, status):
-    core, _tools = sample_core()
+async def test_a_websocket_is_refused_before_it_is_one(headers, path, status, core):
     async with serving(core) as server, connect(server.port) as client:
         await client.send("GET", path, **{**UPGRADE, **headers})
         head = await client.head()
@@ -113,25 +107,22 @@ async def test_a_websocket_is_refused_before_it_is_one(headers, path, status):
     assert head.status == status
 
 
-async def test_a_plain_request_for_the_websocket_is_told_to_upgrade():
-    core, _tools = sample_core()
+async def test_a_plain_request_for_the_websocket_is_told_to_upgrade(core):
     async with serving(core) as server:
         answer = await ask(server.port, "GET", "/ws")
 
     assert (answer.status, answer.headers["upgrade"]) == (426, "websocket")
 
 
-async def test_a_host_and_an_origin_that_are_allowed_come_in():
-    core, _tools = sample_core()
+async def test_a_host_and_an_origin_that_are_allowed_come_in(core):
     async with serving(core, hosts=("code.example",), origins=("https://app.example",)) as server:
         answer = await ask(server.port, "POST", "/", message("ping"), host="code.example:80", origin="https://app.example")
 
     assert answer.status == 200
 
 
-async def test_a_page_of_an_allowed_origin_may_read_what_it_asked_for():
+async def test_a_page_of_an_allowed_origin_may_read_what_it_asked_for(core):
     """A browser sends a preflight request first, and hides answers that do not name the page's origin."""
-    core, _tools = sample_core()
     page = {"origin": "https://app.example"}
     asks = {"access_control_request_method": "POST", "access_control_request_headers": "content-type, mcp-method"}
     async with serving(core, origins=("https://app.example",)) as server, connect(server.port) as client:
@@ -149,8 +140,7 @@ async def test_a_page_of_an_allowed_origin_may_read_what_it_asked_for():
 
 
 @pytest.mark.parametrize(("origin", "status"), [("http://localhost:3000", 405), ("https://evil.example", 403), (None, 405)])
-async def test_a_page_that_nobody_has_named_may_read_nothing(origin, status):
-    core, _tools = sample_core()
+async def test_a_page_that_nobody_has_named_may_read_nothing(origin, status, core):
     page = {} if origin is None else {"origin": origin}
     async with serving(core, origins=("https://app.example",)) as server, connect(server.port) as client:
         preflight = await client.request("OPTIONS", "/mcp", access_control_request_method="POST", **page)
@@ -161,8 +151,7 @@ async def test_a_page_that_nobody_has_named_may_read_nothing(origin, status):
         assert not [name for name in each.headers if name.startswith("access-control")]
 
 
-async def test_too_many_requests_at_a_time_are_refused_with_when_to_come_again():
-    core, tools = sample_core()
+async def test_too_many_requests_at_a_time_are_refused_with_when_to_come_again(core, tools):
     async with serving(core, limits=HttpLimits(requests=2, stop=1)) as server, trio.open_nursery() as nursery:
         for _ in range(2):
             nursery.start_soon(ask, server.port, "POST", "/", call("hold"))
@@ -203,8 +192,7 @@ async def test_a_defect_costs_one_websocket_and_has_an_answer():
         assert (await ask(server.port, "POST", "/", call("echo"))).status == 200
 
 
-async def test_responses_are_counted_by_route_and_never_by_what_a_client_makes_up():
-    core, _tools = sample_core()
+async def test_responses_are_counted_by_route_and_never_by_what_a_client_makes_up(core):
     async with serving(core) as server, connect(server.port) as client:
         await client.request("POST", "/", call("echo"))
         await client.request("GET", "/made/up")

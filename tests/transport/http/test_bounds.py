@@ -76,9 +76,7 @@ async def test_a_parameter_beyond_its_bound_is_refused_with_the_bound(name, path
 
 
 @pytest.mark.parametrize("path", ["/", "/mcp"])
-async def test_a_query_of_too_many_parameters_is_refused_and_none_of_it_is_used(path):
-    core, _tools = sample_core()
-
+async def test_a_query_of_too_many_parameters_is_refused_and_none_of_it_is_used(path, core):
     async def check(project_path):
         pass
 
@@ -97,8 +95,7 @@ async def test_a_query_of_too_many_parameters_is_refused_and_none_of_it_is_used(
 
 
 @pytest.mark.parametrize("path", ["/", "/mcp"])
-async def test_half_a_surrogate_pair_is_answered_under_the_id_of_the_request(path):
-    core, _tools = sample_core()
+async def test_half_a_surrogate_pair_is_answered_under_the_id_of_the_request(path, core):
     body = (
         rb'{"jsonrpc":"2.0","id":"\ud83d1","method":"tools/call","params":{"name":"echo","arguments":{"text":"a\ud83d"},"_meta":'
     )

@@ -6,15 +6,13 @@ import trio
 from codecompass.transport.http.limits import HttpLimits
 from tests.transport.http.client import JSON, ask, call, connect, initialize, message, send_modern
 from tests.transport.http.serving import LARGE, large_answer, serving, wait_holding
-from tests.transport.sample_tools import sample_core
 
 QUICK = HttpLimits(head=0.5, idle=0.5, body=0.3, write=0.2, linger=0.2, stop=1)
 MANY = 1100
 """Requests; more than hypercorn's default limit for one connection."""
 
 
-async def test_a_connection_is_used_for_as_many_requests_as_come():
-    core, _tools = sample_core()
+async def test_a_connection_is_used_for_as_many_requests_as_come(core):
     async with serving(core) as server, connect(server.port) as client:
         for n in range(MANY):
             answer = await client.request("POST", "/", message("ping", id_=n))
@@ -22,8 +20,7 @@ async def test_a_connection_is_used_for_as_many_requests_as_come():
         assert server.transport.load().connections_accepted == 1
 
 
-async def test_requests_that_come_together_are_answered_in_order():
-    core, _tools = sample_core()
+async def test_requests_that_come_together_are_answered_in_order(core):
     bodies = [message("ping", id_=n) for n in range(20)]
     together = b"".join(
         b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n%s" % (len(each), each) for each in bodies
@@ -38,15 +35,13 @@ async def test_requests_that_come_together_are_answered_in_order():
     assert data.count(b"HTTP/1.1 404") == 1
 
 
-async def test_a_client_that_wants_it_so_is_left_after_one_answer():
-    core, _tools = sample_core()
+async def test_a_client_that_wants_it_so_is_left_after_one_answer(core):
     async with serving(core) as server, connect(server.port) as client:
         await client.send("POST", "/", message("ping"), connection="close")
         assert (await client.wait_closed()).startswith(b"HTTP/1.1 200")
 
 
-async def test_an_old_client_is_served_too():
-    core, _tools = sample_core()
+async def test_an_old_client_is_served_too(core):
     async with serving(core) as server, connect(server.port) as client:
         body = message("ping")
         await client.stream.send_all(b"POST / HTTP/1.0\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body))
@@ -58,8 +53,7 @@ async def test_an_old_client_is_served_too():
     [b"", b"P", b"POST / HTTP/1.1\r\nhost: local", b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{"],
     ids=["nothing", "a letter", "half a head", "half a body"],
 )
-async def test_a_request_that_does_not_get_on_is_given_up(begun):
-    core, _tools = sample_core()
+async def test_a_request_that_does_not_get_on_is_given_up(begun, core):
     async with serving(core, limits=QUICK) as server, connect(server.port) as client:
         if begun:
             await client.stream.send_all(begun)
@@ -67,8 +61,7 @@ async def test_a_request_that_does_not_get_on_is_given_up(begun):
         await server.wait_load(connections=0, requests=0)
 
 
-async def test_a_head_that_comes_a_byte_at_a_time_does_not_buy_more_time():
-    core, _tools = sample_core()
+async def test_a_head_that_comes_a_byte_at_a_time_does_not_buy_more_time(core):
     async with serving(core, limits=QUICK) as server, connect(server.port) as client:
         began = trio.current_time()
         await client.stream.send_all(b"GET /health HTTP/1.1\r\n")
@@ -80,16 +73,14 @@ async def test_a_head_that_comes_a_byte_at_a_time_does_not_buy_more_time():
     assert took >= QUICK.head * 0.9
 
 
-async def test_a_connection_that_is_not_used_is_closed():
-    core, _tools = sample_core()
+async def test_a_connection_that_is_not_used_is_closed(core):
     async with serving(core, limits=QUICK) as server, connect(server.port) as client:
         assert (await client.request("POST", "/", message("ping"))).status == 200
         assert await client.wait_closed() == b""
         await server.wait_load(connections=0)
 
 
-async def test_a_connection_with_a_request_under_way_is_never_idle():
-    core, tools = sample_core()
+async def test_a_connection_with_a_request_under_way_is_never_idle(core, tools):
     async with serving(core, limits=QUICK) as server, connect(server.port) as client:
         await client.send("POST", "/", call("hold"))
         await wait_holding(tools, 1)
@@ -101,8 +92,7 @@ async def test_a_connection_with_a_request_under_way_is_never_idle():
 
 
 @pytest.mark.parametrize("size", [20_000, 200_000])
-async def test_a_head_that_is_too_large_is_refused(size):
-    core, _tools = sample_core()
+async def test_a_head_that_is_too_large_is_refused(size, core):
     async with serving(core) as server, connect(server.port) as client:
         with trio.fail_after(20):
             try:
@@ -131,8 +121,7 @@ async def test_a_head_that_is_too_large_is_refused(size):
         b"GET / HTTP/1.1\r\nhost: localhost\r\nx\r\n y: z\r\n\r\n",
     ],
 )
-async def test_garbage_costs_its_own_connection_alone(garbage):
-    core, _tools = sample_core()
+async def test_garbage_costs_its_own_connection_alone(garbage, core):
     async with serving(core, limits=QUICK) as server, connect(server.port) as client:
         await client.stream.send_all(garbage)
         await client.wait_closed()
@@ -144,9 +133,8 @@ async def test_garbage_costs_its_own_connection_alone(garbage):
     "lengths", [("transfer-encoding: chunked", "content-length: 5"), ("Content-Length: 5", "Transfer-Encoding: chunked")]
 )
 @pytest.mark.parametrize("method", ["POST /", "GET /health", "POST /mcp"])
-async def test_a_request_with_two_lengths_is_refused_and_nothing_behind_it_is_read(lengths, method):
+async def test_a_request_with_two_lengths_is_refused_and_nothing_behind_it_is_read(lengths, method, core):
     """RFC 9112, section 6.1: the bytes that one of the lengths hides may be a smuggled request."""
-    core, _tools = sample_core()
     hidden = b"0\r\n\r\nPOST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n" % len(call("echo")) + call("echo")
     async with serving(core) as server, connect(server.port) as client:
         head = f"{method} HTTP/1.1\r\nhost: localhost\r\n{lengths[0]}\r\n{lengths[1]}\r\n\r\n"
@@ -158,8 +146,7 @@ async def test_a_request_with_two_lengths_is_refused_and_nothing_behind_it_is_re
     assert said.count(b"HTTP/1.1") == 1
 
 
-async def test_a_wish_for_another_protocol_is_ignored():
-    core, _tools = sample_core()
+async def test_a_wish_for_another_protocol_is_ignored(core):
     async with serving(core) as server, connect(server.port) as client:
         answer = await client.request(
             "GET", "/nope", upgrade="h2c", connection="Upgrade, HTTP2-Settings", http2_settings="AAMAAABk"
@@ -168,8 +155,7 @@ async def test_a_wish_for_another_protocol_is_ignored():
     assert answer.status == 404
 
 
-async def test_a_client_that_does_not_read_is_given_up_and_holds_nobody_else_up():
-    core, tools = sample_core()
+async def test_a_client_that_does_not_read_is_given_up_and_holds_nobody_else_up(core, tools):
     tools._hint = large_answer
     async with serving(core, limits=QUICK) as server, connect(server.port, receive_bytes=4096) as client:
         await client.send("POST", "/", call("hint"))
@@ -178,8 +164,7 @@ async def test_a_client_that_does_not_read_is_given_up_and_holds_nobody_else_up(
         await server.wait_load(connections=0, requests=0)
 
 
-async def test_a_client_that_reads_slowly_gets_all_of_it():
-    core, tools = sample_core()
+async def test_a_client_that_reads_slowly_gets_all_of_it(core, tools):
     tools._hint = large_answer
     async with serving(core, limits=HttpLimits(write=5, stop=1)) as server, connect(server.port, receive_bytes=65_536) as client:
         await client.send("POST", "/", call("hint"))
@@ -187,8 +172,7 @@ async def test_a_client_that_reads_slowly_gets_all_of_it():
         assert len(await client.rest()) > LARGE
 
 
-async def test_a_stream_of_events_that_nobody_reads_ends_the_request_of_the_modern_era():
-    core, tools = sample_core()
+async def test_a_stream_of_events_that_nobody_reads_ends_the_request_of_the_modern_era(core, tools):
     tools._hint = large_answer
     async with serving(core, limits=QUICK) as server, connect(server.port, receive_bytes=4096) as client:
         await send_modern(client, "tools/call", {"name": "hint", "arguments": {}})
@@ -196,8 +180,7 @@ async def test_a_stream_of_events_that_nobody_reads_ends_the_request_of_the_mode
         await server.wait_load(connections=0, requests=0)
 
 
-async def test_a_session_outlives_a_client_that_does_not_read():
-    core, tools = sample_core()
+async def test_a_session_outlives_a_client_that_does_not_read(core, tools):
     tools._hint = large_answer
     async with serving(core, limits=QUICK) as server:
         async with connect(server.port, receive_bytes=4096) as client:

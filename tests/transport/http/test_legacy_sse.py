@@ -25,8 +25,7 @@ async def opened(server, query="", **options):
         yield stream, first.partition(b"data: ")[2].decode()
 
 
-async def test_requests_go_into_the_inbox_and_answers_come_down_the_stream():
-    core, _tools = sample_core()
+async def test_requests_go_into_the_inbox_and_answers_come_down_the_stream(core):
     async with serving(core) as server, opened(server) as (stream, inbox), connect(server.port) as client:
         opening = message("initialize", {**INITIALIZE, "capabilities": {}}, id_=0)
         assert (await client.request("POST", inbox, opening, **JSON)).status == 202
@@ -39,8 +38,7 @@ async def test_requests_go_into_the_inbox_and_answers_come_down_the_stream():
     assert sorted(texts) == ['{"text":"0"}', '{"text":"1"}', '{"text":"2"}']
 
 
-async def test_the_client_is_asked_for_its_roots_and_told_of_its_jobs():
-    core, tools = sample_core()
+async def test_the_client_is_asked_for_its_roots_and_told_of_its_jobs(core, tools):
     async with serving(core) as server, opened(server) as (stream, inbox), connect(server.port) as client:
         capabilities = {"roots": {}, "notifications": {}}
         await client.request("POST", inbox, message("initialize", {**INITIALIZE, "capabilities": capabilities}), **JSON)
@@ -58,8 +56,7 @@ async def test_the_client_is_asked_for_its_roots_and_told_of_its_jobs():
     assert told["params"]["progressToken"] == "index-job-abc123"
 
 
-async def test_a_client_that_closes_its_stream_takes_its_requests_with_it():
-    core, tools = sample_core()
+async def test_a_client_that_closes_its_stream_takes_its_requests_with_it(core, tools):
     async with serving(core) as server, connect(server.port) as client:
         async with opened(server) as (_stream, inbox):
             await client.request("POST", inbox, call("hold"), **JSON)
@@ -69,30 +66,26 @@ async def test_a_client_that_closes_its_stream_takes_its_requests_with_it():
         assert (await client.request("POST", inbox, call("echo"), **JSON)).status == 404
 
 
-async def test_an_inbox_that_nobody_has_opened_is_not_found():
-    core, _tools = sample_core()
+async def test_an_inbox_that_nobody_has_opened_is_not_found(core):
     async with serving(core) as server:
         assert (await ask(server.port, "POST", "/mcp?sessionId=nope", call("echo"), **JSON)).status == 404
         assert (await ask(server.port, "POST", "/mcp?sessionId=", call("echo"), **JSON)).status == 404
         assert (await ask(server.port, "POST", "/mcp?sessionId=a&sessionId=b", call("echo"), **JSON)).status == 400
 
 
-async def test_the_project_of_the_stream_counts_for_all_its_requests():
-    core, _tools = sample_core()
+async def test_the_project_of_the_stream_counts_for_all_its_requests(core):
     async with serving(core) as server, opened(server, "?project_path=/srv/x") as (stream, inbox):
         await ask(server.port, "POST", inbox, call("hint"), **JSON)
         assert '"project_path":"/srv/x"' in (await stream.event())["result"]["content"][0]["text"]
 
 
-async def test_what_is_no_message_is_answered_on_the_stream():
-    core, _tools = sample_core()
+async def test_what_is_no_message_is_answered_on_the_stream(core):
     async with serving(core) as server, opened(server) as (stream, inbox):
         assert (await ask(server.port, "POST", inbox, b"{", **JSON)).status == 202
         assert (await stream.event())["error"]["code"] == -32700
 
 
-async def test_a_silent_stream_shows_that_it_is_alive():
-    core, _tools = sample_core()
+async def test_a_silent_stream_shows_that_it_is_alive(core):
     async with serving(core, limits=HttpLimits(comment=0.05, linger=0.1, stop=1)) as server, opened(server) as (stream, _inbox):
         assert (await stream.text()).startswith(b":")
 

@@ -5,7 +5,6 @@ import pytest
 from codecompass.transport.http.limits import HttpLimits
 from tests.transport.http.client import JSON, Conversation, call, connect
 from tests.transport.http.serving import serving
-from tests.transport.sample_tools import sample_core
 
 SMALL = HttpLimits(body_bytes=1000, body=0.2, linger=0.2, stop=1)
 
@@ -19,8 +18,7 @@ async def begin(client: Conversation, path: str, *headers: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/mcp", "/mcp?sessionId=x"])
-async def test_a_body_over_the_limit_is_refused_by_its_announced_length(path):
-    core, _tools = sample_core()
+async def test_a_body_over_the_limit_is_refused_by_its_announced_length(path, core):
     async with serving(core, limits=SMALL) as server, connect(server.port) as client:
         answer = await client.request("POST", path, TOO_LARGE, **JSON)
 
@@ -29,24 +27,21 @@ async def test_a_body_over_the_limit_is_refused_by_its_announced_length(path):
 
 
 @pytest.mark.parametrize("path", ["/", "/mcp"])
-async def test_a_body_over_the_limit_is_refused_without_an_announced_length(path):
-    core, _tools = sample_core()
+async def test_a_body_over_the_limit_is_refused_without_an_announced_length(path, core):
     async with serving(core, limits=SMALL) as server, connect(server.port) as client:
         answer = await client.request("POST", path, TOO_LARGE, content_length=None, transfer_encoding="chunked", **JSON)
 
     assert answer.status == 413
 
 
-async def test_a_body_of_exactly_the_limit_is_taken():
-    core, _tools = sample_core()
+async def test_a_body_of_exactly_the_limit_is_taken(core):
     body = call("echo").ljust(1000)
     async with serving(core, limits=SMALL) as server, connect(server.port) as client:
         assert (await client.request("POST", "/", body)).status == 200
         assert (await client.request("POST", "/", body + b" ")).status == 413
 
 
-async def test_a_chunked_body_is_put_together():
-    core, _tools = sample_core()
+async def test_a_chunked_body_is_put_together(core):
     async with serving(core) as server, connect(server.port) as client:
         await begin(client, "/", "transfer-encoding: chunked")
         for byte in call("echo", {"text": "x"}):
@@ -59,8 +54,7 @@ async def test_a_chunked_body_is_put_together():
     assert b'"result":' in data
 
 
-async def test_a_connection_can_be_used_again_after_a_refusal():
-    core, _tools = sample_core()
+async def test_a_connection_can_be_used_again_after_a_refusal(core):
     async with serving(core, limits=SMALL) as server, connect(server.port) as client:
         assert (await client.request("POST", "/nope", b"x" * 900)).status == 404
         assert (await client.request("POST", "/", b"x" * 900, content_type="text/plain")).status == 415
@@ -68,8 +62,7 @@ async def test_a_connection_can_be_used_again_after_a_refusal():
         assert server.transport.load().connections_accepted == 1
 
 
-async def test_a_client_that_sends_far_too_much_is_told_and_cut_off():
-    core, _tools = sample_core()
+async def test_a_client_that_sends_far_too_much_is_told_and_cut_off(core):
     async with serving(core, limits=SMALL) as server, connect(server.port) as client:
         await begin(client, "/", "content-length: 100000000")
         assert (await client.wait_closed()).startswith(b"HTTP/1.1 413")
@@ -77,8 +70,7 @@ async def test_a_client_that_sends_far_too_much_is_told_and_cut_off():
 
 
 @pytest.mark.parametrize("path", ["/", "/mcp"])
-async def test_a_body_that_comes_too_slowly_is_given_up(path):
-    core, _tools = sample_core()
+async def test_a_body_that_comes_too_slowly_is_given_up(path, core):
     async with serving(core, limits=SMALL) as server, connect(server.port) as client:
         await begin(client, path, "content-length: 100")
         await client.stream.send_all(b'{"jsonrpc"')
@@ -87,8 +79,7 @@ async def test_a_body_that_comes_too_slowly_is_given_up(path):
         await server.wait_load(connections=0, requests=0)
 
 
-async def test_a_client_that_leaves_in_the_middle_of_its_body_costs_nothing():
-    core, _tools = sample_core()
+async def test_a_client_that_leaves_in_the_middle_of_its_body_costs_nothing(core):
     async with serving(core) as server:
         async with connect(server.port) as client:
             await begin(client, "/", "content-length: 100")
@@ -99,8 +90,7 @@ async def test_a_client_that_leaves_in_the_middle_of_its_body_costs_nothing():
 
 
 @pytest.mark.parametrize("coding", ["gzip", "br", "deflate, gzip"])
-async def test_a_compressed_body_is_refused(coding):
-    core, _tools = sample_core()
+async def test_a_compressed_body_is_refused(coding, core):
     async with serving(core) as server, connect(server.port) as client:
         answer = await client.request("POST", "/", call("echo"), content_encoding=coding, **JSON)
 
@@ -108,9 +98,8 @@ async def test_a_compressed_body_is_refused(coding):
     assert "Content-Encoding" in answer.json()["error"]["message"]
 
 
-async def test_a_client_may_ask_before_it_sends_its_body():
+async def test_a_client_may_ask_before_it_sends_its_body(core):
     """curl does so with large bodies (`Expect: 100-continue`)."""
-    core, _tools = sample_core()
     body = call("echo", {"text": "x"})
     async with serving(core) as server, connect(server.port) as client:
         await begin(client, "/", f"content-length: {len(body)}", "expect: 100-continue")
@@ -119,8 +108,7 @@ async def test_a_client_may_ask_before_it_sends_its_body():
         assert (await client.stream.receive_some(10_000)).startswith(b"HTTP/1.1 200")
 
 
-async def test_a_body_that_nobody_asked_for_holds_nothing_up():
-    core, _tools = sample_core()
+async def test_a_body_that_nobody_asked_for_holds_nothing_up(core):
     async with serving(core, limits=SMALL) as server, connect(server.port) as client:
         await client.stream.send_all(
             b"GET /mcp HTTP/1.1\r\nhost: localhost\r\nmcp-protocol-version: x\r\ncontent-length: 50\r\n\r\n"

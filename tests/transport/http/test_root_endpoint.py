@@ -12,8 +12,7 @@ DEEP = b'{"a":' * 20_000
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "application/json; charset=utf-8", "Application/JSON", None])
-async def test_a_call_is_answered_with_what_every_transport_answers(content_type):
-    core, _tools = sample_core()
+async def test_a_call_is_answered_with_what_every_transport_answers(content_type, core):
     async with serving(core) as server:
         answer = await ask(server.port, "POST", "/", call("echo", {"text": "x"}), content_type=content_type)
 
@@ -42,8 +41,7 @@ async def test_a_call_is_answered_with_what_every_transport_answers(content_type
         (b'{"jsonrpc":"2.0","id":"a","method":7}', "a", -32600),
     ],
 )
-async def test_what_is_no_message_is_a_bad_request_with_the_code_of_the_contract(body, id_, number):
-    core, _tools = sample_core()
+async def test_what_is_no_message_is_a_bad_request_with_the_code_of_the_contract(body, id_, number, core):
     async with serving(core) as server:
         answer = await ask(server.port, "POST", "/", body, content_type="application/json")
 
@@ -55,8 +53,7 @@ async def test_what_is_no_message_is_a_bad_request_with_the_code_of_the_contract
     assert said["error"]["message"]
 
 
-async def test_an_error_of_a_well_formed_message_is_a_success_of_http():
-    core, _tools = sample_core()
+async def test_an_error_of_a_well_formed_message_is_a_success_of_http(core):
     async with serving(core) as server, connect(server.port) as client:
         unknown_method = await client.request("POST", "/", message("nope"))
         unknown_tool = await client.request("POST", "/", call("nope"))
@@ -72,8 +69,7 @@ async def test_an_error_of_a_well_formed_message_is_a_success_of_http():
     assert defect.json()["error"]["data"]["code"] == "internal_error"
 
 
-async def test_a_session_is_neither_needed_nor_made():
-    core, _tools = sample_core()
+async def test_a_session_is_neither_needed_nor_made(core):
     params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     async with serving(core) as server, connect(server.port) as client:
         opened = await client.request("POST", "/", message("initialize", params))
@@ -95,16 +91,14 @@ async def test_a_session_is_neither_needed_nor_made():
         b'{"jsonrpc":"2.0","id":9,"result":{}}',
     ],
 )
-async def test_what_wants_no_answer_gets_none(body):
-    core, _tools = sample_core()
+async def test_what_wants_no_answer_gets_none(body, core):
     async with serving(core) as server:
         answer = await ask(server.port, "POST", "/", body)
 
     assert (answer.status, answer.body) == (202, b"")
 
 
-async def test_nothing_but_the_answer_is_sent_although_progress_was_asked_for():
-    core, tools = sample_core()
+async def test_nothing_but_the_answer_is_sent_although_progress_was_asked_for(core, tools):
     advance(tools.job, stage="parsing", files_total=10, files_scanned=3)
     body = call("index", {"wait_seconds": 0}, _meta={"progressToken": 7})
     async with serving(core) as server:
@@ -114,8 +108,7 @@ async def test_nothing_but_the_answer_is_sent_although_progress_was_asked_for():
     assert answer.said()["status"] == "running"
 
 
-async def test_a_client_of_the_modern_era_needs_no_headers_here():
-    core, _tools = sample_core()
+async def test_a_client_of_the_modern_era_needs_no_headers_here(core):
     async with serving(core) as server, connect(server.port) as client:
         found = await client.request("POST", "/", message("server/discover", modern()))
         called = await client.request("POST", "/", message("tools/call", modern({"name": "echo", "arguments": {"text": "x"}})))
@@ -124,8 +117,7 @@ async def test_a_client_of_the_modern_era_needs_no_headers_here():
     assert called.json()["result"]["resultType"] == "complete"
 
 
-async def test_a_client_of_the_modern_era_cancels_by_going_away():
-    core, tools = sample_core()
+async def test_a_client_of_the_modern_era_cancels_by_going_away(core, tools):
     async with serving(core) as server:
         async with connect(server.port) as client:
             await client.send("POST", "/", message("tools/call", modern({"name": "hold", "arguments": {}})))
@@ -134,8 +126,7 @@ async def test_a_client_of_the_modern_era_cancels_by_going_away():
         await server.wait_load(requests=0, connections=0)
 
 
-async def test_a_client_of_the_handshake_era_does_not():
-    core, tools = sample_core()
+async def test_a_client_of_the_handshake_era_does_not(core, tools):
     async with serving(core) as server:
         async with connect(server.port) as client:
             await client.send("POST", "/", call("hold"))
@@ -146,9 +137,8 @@ async def test_a_client_of_the_handshake_era_does_not():
         await server.wait_load(requests=0, connections=0)
 
 
-async def test_a_client_that_has_nothing_more_to_say_is_answered():
+async def test_a_client_that_has_nothing_more_to_say_is_answered(core, tools):
     """A client that closes its sending direction after the request, as in: printf ... | nc."""
-    core, tools = sample_core()
     async with serving(core) as server, connect(server.port) as client:
         await client.send("POST", "/", call("hold", {"text": "x"}))
         await wait_holding(tools, 1)

@@ -8,7 +8,6 @@ from codecompass.transport.http.limits import HttpLimits
 from tests.transport.harness import modern
 from tests.transport.http.client import JSON, UPGRADE, call, connect, initialize, masked, message, modern_headers
 from tests.transport.http.serving import large_answer, serving, wait_holding
-from tests.transport.sample_tools import sample_core
 
 STOP = 0.5
 SLACK = 5.0
@@ -17,8 +16,7 @@ SLACK = 5.0
 ROUNDS = 3
 
 
-async def test_a_connection_too_many_is_told_to_come_again():
-    core, tools = sample_core()
+async def test_a_connection_too_many_is_told_to_come_again(core, tools):
     async with (
         serving(core, limits=HttpLimits(connections=2, stop=1)) as server,
         connect(server.port) as one,
@@ -38,8 +36,7 @@ async def test_a_connection_too_many_is_told_to_come_again():
     assert (load.connections, load.connections_refused) == (2, 1)
 
 
-async def test_one_that_is_not_used_makes_room():
-    core, _tools = sample_core()
+async def test_one_that_is_not_used_makes_room(core):
     async with (
         serving(core, limits=HttpLimits(connections=2, stop=1)) as server,
         connect(server.port) as idle,
@@ -53,8 +50,7 @@ async def test_one_that_is_not_used_makes_room():
         assert (await used.request("POST", "/", message("ping"))).status == 200
 
 
-async def test_one_that_has_only_just_come_does_not():
-    core, _tools = sample_core()
+async def test_one_that_has_only_just_come_does_not(core):
     async with (
         serving(core, limits=HttpLimits(connections=2, head=5, idle=60, stop=1)) as server,
         connect(server.port) as idle,
@@ -68,15 +64,13 @@ async def test_one_that_has_only_just_come_does_not():
             assert await idle.wait_closed() == b""
 
 
-async def test_an_idle_server_stops_at_once():
-    core, _tools = sample_core()
+async def test_an_idle_server_stops_at_once(core):
     async with serving(core, limits=HttpLimits(stop=60)) as server, connect(server.port) as client, connect(server.port):
         assert (await client.request("POST", "/", message("ping"))).status == 200
         assert await server.stop() < SLACK
 
 
-async def test_what_is_under_way_is_answered_and_nothing_new_is_taken():
-    core, tools = sample_core()
+async def test_what_is_under_way_is_answered_and_nothing_new_is_taken(core, tools):
     async with serving(core, limits=HttpLimits(stop=60)) as server, connect(server.port) as client:
         await client.send("POST", "/", call("hold", {"text": "x"}))
         await wait_holding(tools, 1)
@@ -91,8 +85,7 @@ async def test_what_is_under_way_is_answered_and_nothing_new_is_taken():
         assert await client.wait_closed() == b""
 
 
-async def test_listeners_of_the_modern_era_are_told_that_it_is_over():
-    core, _tools = sample_core()
+async def test_listeners_of_the_modern_era_are_told_that_it_is_over(core):
     body = message("subscriptions/listen", modern({"notifications": {}}))
     async with serving(core, limits=HttpLimits(stop=60)) as server, connect(server.port) as client:
         await client.send("POST", "/mcp", body, **modern_headers("subscriptions/listen"))
@@ -103,8 +96,7 @@ async def test_listeners_of_the_modern_era_are_told_that_it_is_over():
         assert await client.event() is None
 
 
-async def test_streams_of_the_handshake_era_end():
-    core, _tools = sample_core()
+async def test_streams_of_the_handshake_era_end(core):
     async with (
         serving(core, limits=HttpLimits(stop=60)) as server,
         connect(server.port) as client,
@@ -121,8 +113,7 @@ async def test_streams_of_the_handshake_era_end():
         assert await old.event() is None
 
 
-async def test_websockets_are_told_that_the_server_goes():
-    core, _tools = sample_core()
+async def test_websockets_are_told_that_the_server_goes(core):
     async with serving(core, limits=HttpLimits(stop=60, linger=0.2)) as server, connect(server.port) as client:
         await client.send("GET", "/ws", **UPGRADE)
         assert (await client.head()).status == 101
@@ -132,9 +123,8 @@ async def test_websockets_are_told_that_the_server_goes():
 
 @pytest.mark.invariant("A shutdown meets its deadline, whatever clients fail to do")
 @pytest.mark.parametrize("round_", range(ROUNDS))
-async def test_a_stop_keeps_its_deadline_whatever_clients_do_not_do(round_):
+async def test_a_stop_keeps_its_deadline_whatever_clients_do_not_do(round_, core, tools):
     """Half-sent heads and bodies, answers and streams that nobody reads, work that does not end: all at once."""
-    core, tools = sample_core()
     tools._hint = large_answer
     async with serving(core, limits=HttpLimits(stop=STOP)) as server, trio.open_nursery() as nursery:
 

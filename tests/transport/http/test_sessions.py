@@ -12,8 +12,7 @@ from tests.transport.sample_tools import advance, finish, sample_core
 NOTHING = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
 
-async def test_a_session_has_an_id_that_cannot_be_guessed_and_lives_until_it_is_deleted():
-    core, _tools = sample_core()
+async def test_a_session_has_an_id_that_cannot_be_guessed_and_lives_until_it_is_deleted(core):
     async with serving(core) as server, connect(server.port) as client:
         ids = {await initialize(client) for _ in range(3)}
         id_ = ids.pop()
@@ -29,8 +28,7 @@ async def test_a_session_has_an_id_that_cannot_be_guessed_and_lives_until_it_is_
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
-async def test_a_request_of_a_session_has_to_name_it(method):
-    core, _tools = sample_core()
+async def test_a_request_of_a_session_has_to_name_it(method, core):
     async with serving(core) as server:
         unnamed = await ask(server.port, method, "/mcp", message("ping"), **JSON)
         unknown = await ask(server.port, method, "/mcp", message("ping"), mcp_session_id="nope", **JSON)
@@ -39,8 +37,7 @@ async def test_a_request_of_a_session_has_to_name_it(method):
     assert "initialize" in unknown.json()["error"]["message"]
 
 
-async def test_an_opening_that_fails_leaves_no_session():
-    core, _tools = sample_core()
+async def test_an_opening_that_fails_leaves_no_session(core):
     async with serving(core) as server:
         answer = await ask(server.port, "POST", "/mcp", message("initialize", {"capabilities": 7}), **JSON)
         await server.wait_load(sessions=0)
@@ -49,8 +46,7 @@ async def test_an_opening_that_fails_leaves_no_session():
     assert "mcp-session-id" not in answer.headers
 
 
-async def test_the_revision_of_the_header_is_checked():
-    core, _tools = sample_core()
+async def test_the_revision_of_the_header_is_checked(core):
     async with serving(core) as server, connect(server.port) as client:
         id_ = await initialize(client)
         good = await client.request(
@@ -61,16 +57,14 @@ async def test_the_revision_of_the_header_is_checked():
     assert (good.status, bad.status) == (200, 400)
 
 
-async def test_a_session_that_nobody_uses_ends():
-    core, _tools = sample_core()
+async def test_a_session_that_nobody_uses_ends(core):
     async with serving(core, limits=HttpLimits(session_idle=0.1, linger=0.1, stop=1)) as server, connect(server.port) as client:
         id_ = await initialize(client)
         await server.wait_load(sessions=0)
         assert (await client.request("POST", "/mcp", message("ping"), mcp_session_id=id_, **JSON)).status == 404
 
 
-async def test_a_session_that_listens_or_works_is_used():
-    core, tools = sample_core()
+async def test_a_session_that_listens_or_works_is_used(core, tools):
     limits = HttpLimits(session_idle=0.1, linger=0.1, stop=1)
     async with (
         serving(core, limits=limits) as server,
@@ -91,8 +85,7 @@ async def test_a_session_that_listens_or_works_is_used():
         await server.wait_load(sessions=1)
 
 
-async def test_a_session_too_many_takes_the_place_of_the_one_that_was_idle_for_longest():
-    core, _tools = sample_core()
+async def test_a_session_too_many_takes_the_place_of_the_one_that_was_idle_for_longest(core):
     async with serving(core, limits=HttpLimits(sessions=2, linger=0.1, stop=1)) as server, connect(server.port) as client:
         first, second = await initialize(client), await initialize(client)
         await client.request("POST", "/mcp", message("ping"), mcp_session_id=first, **JSON)
@@ -105,9 +98,7 @@ async def test_a_session_too_many_takes_the_place_of_the_one_that_was_idle_for_l
     assert found == [200, 404, 200]
 
 
-async def test_sessions_that_are_opened_together_are_not_too_many_either():
-    core, _tools = sample_core()
-
+async def test_sessions_that_are_opened_together_are_not_too_many_either(core):
     async def open_one():
         statuses.add((await ask(server.port, "POST", "/mcp", message("initialize", params), **JSON)).status)
         most.append(server.transport.load().sessions)
@@ -122,8 +113,7 @@ async def test_sessions_that_are_opened_together_are_not_too_many_either():
     assert statuses <= {200, 503}
 
 
-async def test_a_session_too_many_is_refused_while_all_are_in_use():
-    core, tools = sample_core()
+async def test_a_session_too_many_is_refused_while_all_are_in_use(core, tools):
     params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     async with serving(core, limits=HttpLimits(sessions=1, linger=0.1, stop=1)) as server, connect(server.port) as client:
         id_ = await initialize(client)
@@ -148,9 +138,8 @@ async def test_the_end_of_a_session_is_the_end_of_what_it_does():
         await server.wait_load(sessions=0, requests=0)
 
 
-async def test_those_who_asked_for_it_are_told_of_a_job_on_their_stream():
+async def test_those_who_asked_for_it_are_told_of_a_job_on_their_stream(core, tools):
     """Rule R2 (b)."""
-    core, tools = sample_core()
     async with serving(core) as server, connect(server.port) as client, connect(server.port) as stream:
         id_ = await initialize(client, experimental={"progress": {}})
         await stream.send("GET", "/mcp", mcp_session_id=id_)
@@ -167,8 +156,7 @@ async def test_those_who_asked_for_it_are_told_of_a_job_on_their_stream():
     assert "percentage" not in told[-1]["params"]["value"]
 
 
-async def test_those_who_did_not_are_told_nothing():
-    core, tools = sample_core()
+async def test_those_who_did_not_are_told_nothing(core, tools):
     uri = "codecompass://jobs/abc123"
     async with serving(core) as server, connect(server.port) as client, connect(server.port) as stream:
         id_ = await initialize(client)
@@ -184,8 +172,7 @@ async def test_those_who_did_not_are_told_nothing():
     assert first["params"]["uri"] == uri
 
 
-async def test_a_newer_stream_takes_the_place_of_the_one_before():
-    core, tools = sample_core()
+async def test_a_newer_stream_takes_the_place_of_the_one_before(core, tools):
     async with serving(core) as server, connect(server.port) as client, connect(server.port) as one, connect(server.port) as two:
         id_ = await initialize(client, notifications={})
         await one.send("GET", "/mcp", mcp_session_id=id_)
@@ -198,8 +185,7 @@ async def test_a_newer_stream_takes_the_place_of_the_one_before():
         assert (await two.event())["params"]["progressToken"] == "index-job-abc123"
 
 
-async def test_a_stream_needs_a_session():
-    core, _tools = sample_core()
+async def test_a_stream_needs_a_session(core):
     async with serving(core) as server:
         without = await ask(server.port, "GET", "/mcp", mcp_protocol_version="2025-11-25")
         unknown = await ask(server.port, "GET", "/mcp", mcp_session_id="nope")

@@ -6,15 +6,14 @@ from codecompass.transport.http.limits import HttpLimits
 from tests.transport.harness import modern
 from tests.transport.http.client import JSON, ask, call, connect, initialize, message, modern_headers, send_modern
 from tests.transport.http.serving import serving, wait_holding
-from tests.transport.sample_tools import advance, finish, sample_core
+from tests.transport.sample_tools import advance, finish
 
 
 def modern_call(tool, arguments=None, **meta):
     return message("tools/call", modern({"name": tool, "arguments": arguments or {}}, **meta))
 
 
-async def test_a_request_of_the_modern_era_stands_alone():
-    core, _tools = sample_core()
+async def test_a_request_of_the_modern_era_stands_alone(core):
     async with serving(core) as server, connect(server.port) as client:
         answer = await client.request("POST", "/mcp", modern_call("echo", {"text": "x"}), **modern_headers("tools/call", "echo"))
         sessions = server.transport.load().sessions
@@ -38,8 +37,7 @@ async def test_a_request_of_the_modern_era_stands_alone():
         ({"mcp_name": "=?base64?ZWNobw==?="}, 200, None),
     ],
 )
-async def test_headers_repeat_what_the_body_says(headers, status, code):
-    core, _tools = sample_core()
+async def test_headers_repeat_what_the_body_says(headers, status, code, core):
     given = {**modern_headers("tools/call", "echo"), **headers}
     async with serving(core) as server:
         answer = await ask(server.port, "POST", "/mcp", modern_call("echo"), **given)
@@ -49,8 +47,7 @@ async def test_headers_repeat_what_the_body_says(headers, status, code):
         assert answer.json()["error"]["code"] == code
 
 
-async def test_an_unknown_method_and_an_unknown_revision_have_statuses_of_their_own():
-    core, _tools = sample_core()
+async def test_an_unknown_method_and_an_unknown_revision_have_statuses_of_their_own(core):
     newer = message("tools/list", {"_meta": {**modern()["_meta"], "io.modelcontextprotocol/protocolVersion": "2030-01-01"}})
     async with serving(core) as server, connect(server.port) as client:
         unknown = await client.request("POST", "/mcp", message("no/such", modern()), **modern_headers("no/such"))
@@ -78,8 +75,7 @@ async def test_an_unknown_method_and_an_unknown_revision_have_statuses_of_their_
         b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":' + b'{"a":' * 9_000 + b"1" + b"}" * 9_002,
     ],
 )
-async def test_what_is_no_message_has_standard_codes_and_status_400(body):
-    core, _tools = sample_core()
+async def test_what_is_no_message_has_standard_codes_and_status_400(body, core):
     async with serving(core) as server:
         answer = await ask(server.port, "POST", "/mcp", body, **JSON)
 
@@ -89,16 +85,14 @@ async def test_what_is_no_message_has_standard_codes_and_status_400(body):
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", None])
-async def test_the_media_type_is_needed_here(content_type):
-    core, _tools = sample_core()
+async def test_the_media_type_is_needed_here(content_type, core):
     async with serving(core) as server:
         answer = await ask(server.port, "POST", "/mcp", message("ping"), content_type=content_type)
 
     assert answer.status == 415
 
 
-async def test_progress_makes_the_answer_a_stream_and_ends_with_it():
-    core, tools = sample_core()
+async def test_progress_makes_the_answer_a_stream_and_ends_with_it(core, tools):
     async with serving(core) as server, connect(server.port) as client:
         await send_modern(client, "tools/call", {"name": "index", "arguments": {"wait_seconds": 20}}, progressToken="mine")
         head = await client.head()
@@ -118,8 +112,7 @@ async def test_progress_makes_the_answer_a_stream_and_ends_with_it():
     assert told[-1]["result"]["structuredContent"]["status"] == "published"
 
 
-async def test_a_client_that_takes_no_stream_is_answered_without_progress():
-    core, tools = sample_core()
+async def test_a_client_that_takes_no_stream_is_answered_without_progress(core, tools):
     finish(tools.job)
     body = modern_call("index", {"wait_seconds": 20}, progressToken=1)
     async with serving(core) as server:
@@ -131,8 +124,7 @@ async def test_a_client_that_takes_no_stream_is_answered_without_progress():
     assert answer.json()["result"]["structuredContent"]["status"] == "published"
 
 
-async def test_a_silent_stream_shows_that_it_is_alive():
-    core, _tools = sample_core()
+async def test_a_silent_stream_shows_that_it_is_alive(core):
     async with serving(core, limits=HttpLimits(comment=0.05, linger=0.1, stop=1)) as server, connect(server.port) as client:
         await send_modern(client, "subscriptions/listen", {"notifications": {}})
         await client.head()
@@ -140,8 +132,7 @@ async def test_a_silent_stream_shows_that_it_is_alive():
         assert (await client.text()).startswith(b":")
 
 
-async def test_a_client_of_the_modern_era_cancels_by_going_away():
-    core, tools = sample_core()
+async def test_a_client_of_the_modern_era_cancels_by_going_away(core, tools):
     async with serving(core) as server:
         async with connect(server.port) as client:
             await send_modern(client, "tools/call", {"name": "hold", "arguments": {}})
@@ -150,8 +141,7 @@ async def test_a_client_of_the_modern_era_cancels_by_going_away():
         await server.wait_load(requests=0, connections=0)
 
 
-async def test_one_that_goes_in_the_middle_of_its_stream_cancels_too():
-    core, tools = sample_core()
+async def test_one_that_goes_in_the_middle_of_its_stream_cancels_too(core, tools):
     async with serving(core) as server:
         async with connect(server.port) as client:
             await send_modern(client, "tools/call", {"name": "index", "arguments": {"wait_seconds": 20}}, progressToken=1)
@@ -161,8 +151,7 @@ async def test_one_that_goes_in_the_middle_of_its_stream_cancels_too():
     assert not tools.job.state.has_ended
 
 
-async def test_a_client_of_the_handshake_era_does_not_cancel_by_going_away():
-    core, tools = sample_core()
+async def test_a_client_of_the_handshake_era_does_not_cancel_by_going_away(core, tools):
     async with serving(core) as server, connect(server.port) as client:
         id_ = await initialize(client)
         async with connect(server.port) as other:
@@ -174,8 +163,7 @@ async def test_a_client_of_the_handshake_era_does_not_cancel_by_going_away():
         await server.wait_load(requests=0)
 
 
-async def test_one_that_cancels_in_words_gets_the_end_of_its_request():
-    core, tools = sample_core()
+async def test_one_that_cancels_in_words_gets_the_end_of_its_request(core, tools):
     cancel = b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}'
     async with serving(core) as server, connect(server.port) as client, connect(server.port) as other:
         id_ = await initialize(client)
@@ -187,8 +175,7 @@ async def test_one_that_cancels_in_words_gets_the_end_of_its_request():
         assert tools.n_holding == 0
 
 
-async def test_the_client_is_asked_for_its_roots_on_the_stream_of_its_request():
-    core, _tools = sample_core()
+async def test_the_client_is_asked_for_its_roots_on_the_stream_of_its_request(core):
     async with serving(core) as server, connect(server.port) as client, connect(server.port) as other:
         id_ = await initialize(client, roots={})
         await client.send("POST", "/mcp", call("where"), mcp_session_id=id_, **JSON)
@@ -202,8 +189,7 @@ async def test_the_client_is_asked_for_its_roots_on_the_stream_of_its_request():
     assert result["structuredContent"] == {"roots": ["/srv/x"]}
 
 
-async def test_listeners_are_told_of_the_jobs_that_they_named():
-    core, tools = sample_core()
+async def test_listeners_are_told_of_the_jobs_that_they_named(core, tools):
     uri = "codecompass://jobs/abc123"
     async with serving(core) as server, connect(server.port) as client:
         params = {"notifications": {"resourceSubscriptions": [uri, "codecompass://jobs/nope"], "toolsListChanged": True}}
@@ -219,8 +205,7 @@ async def test_listeners_are_told_of_the_jobs_that_they_named():
     assert told["params"]["_meta"] == {"io.modelcontextprotocol/subscriptionId": "sub"}
 
 
-async def test_a_listener_that_goes_leaves_nothing_behind():
-    core, _tools = sample_core()
+async def test_a_listener_that_goes_leaves_nothing_behind(core):
     async with serving(core) as server:
         for _ in range(3):
             async with connect(server.port) as client:
@@ -232,8 +217,7 @@ async def test_a_listener_that_goes_leaves_nothing_behind():
 
 
 @pytest.mark.parametrize("path", ["/mcp?project_path=/srv/a%20b", "/mcp?project_path=/srv/a+b"])
-async def test_the_project_of_the_query_counts_for_its_request_in_both_eras(path):
-    core, _tools = sample_core()
+async def test_the_project_of_the_query_counts_for_its_request_in_both_eras(path, core):
     async with serving(core) as server, connect(server.port) as client:
         id_ = await initialize(client)
         old = await client.request("POST", path, call("hint"), mcp_session_id=id_, **JSON)

@@ -34,23 +34,20 @@ async def result(socket, body):
     return (await received(socket))["result"]
 
 
-async def test_a_message_is_a_frame_and_the_subprotocol_is_agreed_on():
-    core, _tools = sample_core()
+async def test_a_message_is_a_frame_and_the_subprotocol_is_agreed_on(core):
     async with serving(core) as server, open_socket(server) as socket:
         assert socket.subprotocol == "mcp"
         assert (await result(socket, call("echo", {"text": "é"})))["content"][0]["text"] == '{"text":"é"}'
         assert server.transport.load().websockets == 1
 
 
-async def test_a_client_that_offers_no_subprotocol_is_given_none():
-    core, _tools = sample_core()
+async def test_a_client_that_offers_no_subprotocol_is_given_none(core):
     async with serving(core) as server, open_socket(server, subprotocols=()) as socket:
         assert socket.subprotocol is None
         assert await result(socket, message("ping")) == {}
 
 
-async def test_both_eras_are_spoken_on_one_socket():
-    core, _tools = sample_core()
+async def test_both_eras_are_spoken_on_one_socket(core):
     async with serving(core) as server, open_socket(server) as socket:
         opened = await result(socket, message("initialize", {**INITIALIZE, "capabilities": {}}))
         found = await result(socket, message("server/discover", modern(), id_=2))
@@ -61,8 +58,7 @@ async def test_both_eras_are_spoken_on_one_socket():
     assert old["structuredContent"] == {"text": "x"}
 
 
-async def test_the_client_is_asked_for_its_roots():
-    core, _tools = sample_core()
+async def test_the_client_is_asked_for_its_roots(core):
     async with serving(core) as server, open_socket(server) as socket:
         await result(socket, message("initialize", {**INITIALIZE, "capabilities": {"roots": {}}}))
         await socket.send_message(call("where", id_=2).decode())
@@ -76,9 +72,8 @@ async def test_the_client_is_asked_for_its_roots():
     assert answer["structuredContent"] == {"roots": ["/srv/x"]}
 
 
-async def test_those_who_asked_for_it_are_told_of_a_job_after_the_answer():
+async def test_those_who_asked_for_it_are_told_of_a_job_after_the_answer(core, tools):
     """Rule R2 (b)."""
-    core, tools = sample_core()
     async with serving(core) as server, open_socket(server) as socket:
         await result(socket, message("initialize", {**INITIALIZE, "capabilities": {"notifications": {}}}))
         await socket.send_message(call("index", id_=2).decode())
@@ -93,8 +88,7 @@ async def test_those_who_asked_for_it_are_told_of_a_job_after_the_answer():
     assert first["params"]["progressToken"] == last["params"]["progressToken"] == "index-job-abc123"
 
 
-async def test_a_cancelled_request_is_not_answered():
-    core, tools = sample_core()
+async def test_a_cancelled_request_is_not_answered(core, tools):
     async with serving(core) as server, open_socket(server) as socket:
         await socket.send_message(call("hold", id_=5).decode())
         await wait_holding(tools, 1)
@@ -103,8 +97,7 @@ async def test_a_cancelled_request_is_not_answered():
         assert await result(socket, message("ping", id_=6)) == {}
 
 
-async def test_requests_run_beside_each_other():
-    core, tools = sample_core()
+async def test_requests_run_beside_each_other(core, tools):
     async with serving(core) as server, open_socket(server) as socket:
         await socket.send_message(call("hold", id_=1).decode())
         await wait_holding(tools, 1)
@@ -126,8 +119,7 @@ async def test_too_many_requests_on_one_socket_are_refused_and_pings_are_not():
     assert refused["error"]["data"]["retry_after_ms"] > 0
 
 
-async def test_a_client_that_goes_takes_its_requests_with_it():
-    core, tools = sample_core()
+async def test_a_client_that_goes_takes_its_requests_with_it(core, tools):
     async with serving(core) as server:
         async with open_socket(server) as socket:
             await socket.send_message(call("hold").decode())
@@ -136,8 +128,7 @@ async def test_a_client_that_goes_takes_its_requests_with_it():
         await server.wait_load(websockets=0, connections=0)
 
 
-async def test_a_client_that_vanishes_takes_its_requests_with_it():
-    core, tools = sample_core()
+async def test_a_client_that_vanishes_takes_its_requests_with_it(core, tools):
     async with serving(core) as server:
         async with connect(server.port) as client:
             await client.send("GET", "/ws", **UPGRADE)
@@ -149,16 +140,14 @@ async def test_a_client_that_vanishes_takes_its_requests_with_it():
 
 
 @pytest.mark.parametrize("path", ["/srv/repo", "/srv/a b"])
-async def test_the_project_of_the_address_counts_for_all_requests(path):
-    core, _tools = sample_core()
+async def test_the_project_of_the_address_counts_for_all_requests(path, core):
     async with serving(core) as server, open_socket(server, f"?project_path={path.replace(' ', '%20')}") as socket:
         for id_ in (1, 2):
             answer = await result(socket, call("hint", id_=id_))
             assert json.loads(answer["content"][0]["text"])["project_path"] == path
 
 
-async def test_what_is_no_message_is_answered_with_the_standard_codes():
-    core, _tools = sample_core()
+async def test_what_is_no_message_is_answered_with_the_standard_codes(core):
     async with serving(core) as server, open_socket(server) as socket:
         await socket.send_message("{")
         broken = await received(socket)
@@ -169,8 +158,7 @@ async def test_what_is_no_message_is_answered_with_the_standard_codes():
     assert broken["error"]["data"]["code"] == "invalid_input"
 
 
-async def test_a_message_that_is_too_large_ends_the_socket():
-    core, tools = sample_core()
+async def test_a_message_that_is_too_large_ends_the_socket(core, tools):
     async with serving(core, limits=HttpLimits(body_bytes=1000, linger=0.2, stop=1)) as server, connect(server.port) as client:
         await client.send("GET", "/ws", **UPGRADE)
         assert (await client.head()).status == 101
@@ -193,8 +181,7 @@ async def test_a_message_that_is_too_large_ends_the_socket():
     ],
     ids=["not UTF-8", "not masked", "unknown kind", "large ping"],
 )
-async def test_what_is_no_frame_ends_the_socket_with_why(data):
-    core, _tools = sample_core()
+async def test_what_is_no_frame_ends_the_socket_with_why(data, core):
     async with serving(core, limits=HttpLimits(linger=0.2, stop=1)) as server, connect(server.port) as client:
         await client.send("GET", "/ws", **UPGRADE)
         assert (await client.head()).status == 101
@@ -203,8 +190,7 @@ async def test_what_is_no_frame_ends_the_socket_with_why(data):
         await server.wait_load(websockets=0, connections=0)
 
 
-async def test_a_message_that_is_never_completed_is_given_up():
-    core, _tools = sample_core()
+async def test_a_message_that_is_never_completed_is_given_up(core):
     async with serving(core, limits=HttpLimits(body=0.2, linger=0.2, stop=1)) as server, connect(server.port) as client:
         await client.send("GET", "/ws", **UPGRADE)
         assert (await client.head()).status == 101
@@ -213,17 +199,15 @@ async def test_a_message_that_is_never_completed_is_given_up():
         await server.wait_load(websockets=0, connections=0)
 
 
-async def test_a_socket_on_which_nothing_is_said_stays_open():
-    core, _tools = sample_core()
+async def test_a_socket_on_which_nothing_is_said_stays_open(core):
     async with serving(core, limits=HttpLimits(body=0.1, idle=0.1, head=0.1, stop=1)) as server, open_socket(server) as socket:
         async with connect(server.port) as unused:
             await unused.wait_closed()  # all of these times are over
         assert await result(socket, message("ping")) == {}
 
 
-async def test_compressed_frames_are_not_agreed_to():
+async def test_compressed_frames_are_not_agreed_to(core):
     """A few kilobytes of compressed data can expand a thousandfold."""
-    core, _tools = sample_core()
     async with serving(core) as server, connect(server.port) as client:
         await client.send("GET", "/ws", sec_websocket_extensions="permessage-deflate; client_max_window_bits", **UPGRADE)
         head = await client.head()
@@ -232,8 +216,7 @@ async def test_compressed_frames_are_not_agreed_to():
     assert "sec-websocket-extensions" not in head.headers
 
 
-async def test_half_a_surrogate_pair_is_answered_under_the_id_of_the_request():
-    core, _tools = sample_core()
+async def test_half_a_surrogate_pair_is_answered_under_the_id_of_the_request(core):
     async with serving(core) as server, open_socket(server) as socket:
         await socket.send_message(call("echo", {"text": "x"}, id_="a").decode().replace('"x"', r'"x\ud83d"'))
         answer = await received(socket)
@@ -243,8 +226,7 @@ async def test_half_a_surrogate_pair_is_answered_under_the_id_of_the_request():
 
 
 @pytest.mark.parametrize("more", [b"\xff" * 50, b"GET / HTTP/1.1\r\n\r\n"])
-async def test_bytes_that_come_before_the_connection_is_accepted_are_no_failure_of_the_server(more):
-    core, _tools = sample_core()
+async def test_bytes_that_come_before_the_connection_is_accepted_are_no_failure_of_the_server(more, core):
     with capture_logs() as entries:
         async with serving(core) as server, await trio.open_tcp_stream("127.0.0.1", server.port) as stream:
             await stream.send_all(wire.UPGRADE + more)

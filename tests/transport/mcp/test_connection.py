@@ -11,8 +11,7 @@ from tests.transport.harness import Line, connected, modern, settled
 from tests.transport.sample_tools import advance, sample_core
 
 
-async def test_the_end_of_input_ends_the_connection_and_cancels_what_runs(autojump_clock):
-    core, tools = sample_core()
+async def test_the_end_of_input_ends_the_connection_and_cancels_what_runs(autojump_clock, core, tools):
     async with connected(core) as line:
         line.ask("tools/call", {"name": "hold"})
         await settled()
@@ -23,8 +22,7 @@ async def test_the_end_of_input_ends_the_connection_and_cancels_what_runs(autoju
     assert trio.current_time() - began <= core.limits.grace_seconds
 
 
-async def test_requests_from_a_pipe_are_answered_after_its_end(autojump_clock):
-    core, _tools = sample_core()
+async def test_requests_from_a_pipe_are_answered_after_its_end(autojump_clock, core):
     async with connected(core) as line:
         id_ = line.ask("tools/call", {"name": "echo", "arguments": {"text": "x"}})
         line.hang_up()
@@ -34,8 +32,7 @@ async def test_requests_from_a_pipe_are_answered_after_its_end(autojump_clock):
     assert line.end == "end_of_input"
 
 
-async def test_an_idle_connection_ends_at_once(autojump_clock):
-    core, _tools = sample_core()
+async def test_an_idle_connection_ends_at_once(autojump_clock, core):
     async with connected(core) as line:
         await line.initialize()
         began = trio.current_time()
@@ -43,8 +40,7 @@ async def test_an_idle_connection_ends_at_once(autojump_clock):
     assert trio.current_time() == began
 
 
-async def test_a_stop_lets_what_runs_end_and_takes_nothing_new(autojump_clock):
-    core, tools = sample_core()
+async def test_a_stop_lets_what_runs_end_and_takes_nothing_new(autojump_clock, core, tools):
     async with connected(core) as line:
         id_ = line.ask("tools/call", {"name": "hold"})
         await settled()
@@ -57,8 +53,7 @@ async def test_a_stop_lets_what_runs_end_and_takes_nothing_new(autojump_clock):
     assert line.end == "stopped"
 
 
-async def test_a_stop_ends_streams_of_notifications_with_a_result(autojump_clock):
-    core, _tools = sample_core()
+async def test_a_stop_ends_streams_of_notifications_with_a_result(autojump_clock, core):
     async with connected(core) as line:
         id_ = line.ask("subscriptions/listen", modern({"notifications": {}}))
         await line.until("notifications/subscriptions/acknowledged")
@@ -70,8 +65,7 @@ async def test_a_stop_ends_streams_of_notifications_with_a_result(autojump_clock
     assert line.end == "stopped"
 
 
-async def test_a_stop_does_not_wait_for_work_that_does_not_end(autojump_clock):
-    core, tools = sample_core()
+async def test_a_stop_does_not_wait_for_work_that_does_not_end(autojump_clock, core, tools):
     async with connected(core) as line:
         line.ask("tools/call", {"name": "hold"})
         await settled()
@@ -126,9 +120,7 @@ async def test_a_slow_client_does_not_slow_a_job(autojump_clock):
 
 
 @pytest.mark.parametrize("error", [trio.BrokenResourceError, OSError, trio.ClosedResourceError])
-async def test_a_broken_line_ends_the_connection_quietly(autojump_clock, error):
-    core, _tools = sample_core()
-
+async def test_a_broken_line_ends_the_connection_quietly(autojump_clock, error, core):
     async def receive():
         raise error
 
@@ -138,8 +130,7 @@ async def test_a_broken_line_ends_the_connection_quietly(autojump_clock, error):
     assert await serve_connection(core, "websocket", receive=receive, write=write) == "client_gone"
 
 
-async def test_a_write_that_fails_cancels_what_runs(autojump_clock):
-    core, tools = sample_core()
+async def test_a_write_that_fails_cancels_what_runs(autojump_clock, core, tools):
     line = Line()
 
     async def write(body):
@@ -152,8 +143,7 @@ async def test_a_write_that_fails_cancels_what_runs(autojump_clock):
     assert tools.n_holding == 0
 
 
-async def test_what_a_transport_could_not_frame_is_answered(autojump_clock):
-    core, _tools = sample_core()
+async def test_what_a_transport_could_not_frame_is_answered(autojump_clock, core):
     line = Line()
     inputs = iter([Input(malformed=oversized(100)), None])
 

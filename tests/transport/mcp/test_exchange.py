@@ -119,8 +119,7 @@ async def test_the_root_takes_bare_calls_and_modern_ones_without_headers():
         assert (payload["project_path"], payload["transport"]) == ("/srv/x", "http")
 
 
-async def test_nothing_but_the_response_goes_where_nothing_can_be_pushed(autojump_clock):
-    core, tools = sample_core()
+async def test_nothing_but_the_response_goes_where_nothing_can_be_pushed(autojump_clock, core, tools):
     out = Exchanged(can_push=False)
     session = ClientSession(core, "http")
     async with trio.open_nursery() as nursery:
@@ -132,8 +131,7 @@ async def test_nothing_but_the_response_goes_where_nothing_can_be_pushed(autojum
     assert [frame.kind for frame in out.frames] == ["response"]
 
 
-async def test_progress_comes_before_the_response_on_the_same_exchange(autojump_clock):
-    core, tools = sample_core()
+async def test_progress_comes_before_the_response_on_the_same_exchange(autojump_clock, core, tools):
     out = Exchanged()
     session = ClientSession(core, "http")
     async with trio.open_nursery() as nursery:
@@ -154,8 +152,7 @@ async def test_notifications_are_accepted_without_a_frame():
         assert (received, out.frames) == ("notification", [])
 
 
-async def test_a_modern_client_that_disconnects_cancels_its_work():
-    core, tools = sample_core()
+async def test_a_modern_client_that_disconnects_cancels_its_work(core, tools):
     out = Exchanged()
     async with trio.open_nursery() as nursery:
         call = body("tools/call", modern({"name": "hold"}))
@@ -167,8 +164,7 @@ async def test_a_modern_client_that_disconnects_cancels_its_work():
     assert (tools.n_holding, out.frames, out.n_finished) == (0, [], 1)
 
 
-async def test_a_session_of_the_handshake_era_outlives_its_exchanges():
-    core, tools = sample_core()
+async def test_a_session_of_the_handshake_era_outlives_its_exchanges(core, tools):
     async with trio.open_nursery() as nursery:
         session = ClientSession(core, "http", nursery=nursery)
 
@@ -194,8 +190,7 @@ async def test_a_session_of_the_handshake_era_outlives_its_exchanges():
         tools.released.set()
 
 
-async def test_the_stream_of_a_session_carries_what_it_asked_to_follow(autojump_clock):
-    core, tools = sample_core()
+async def test_the_stream_of_a_session_carries_what_it_asked_to_follow(autojump_clock, core, tools):
     async with trio.open_nursery() as nursery:
         session = ClientSession(core, "http", nursery=nursery)
         delivery = Delivery(out=Exchanged())
@@ -211,8 +206,7 @@ async def test_the_stream_of_a_session_carries_what_it_asked_to_follow(autojump_
     assert [json.loads(frame.body)["params"]["value"]["kind"] for frame in stream.frames] == ["report", "end"]
 
 
-async def test_a_client_that_is_gone_costs_nothing_but_its_own_request():
-    core, tools = sample_core()
+async def test_a_client_that_is_gone_costs_nothing_but_its_own_request(core, tools):
     async with trio.open_nursery() as nursery:
         session = ClientSession(core, "http", nursery=nursery)
         gone = Exchanged()
@@ -227,9 +221,8 @@ async def test_a_client_that_is_gone_costs_nothing_but_its_own_request():
         assert out.message["result"] == {}
 
 
-async def test_an_id_is_free_as_soon_as_its_answer_is_on_the_way():
+async def test_an_id_is_free_as_soon_as_its_answer_is_on_the_way(core):
     """A fast client reuses the id before our own send has returned."""
-    core, _tools = sample_core()
     async with trio.open_nursery() as nursery:
         session = ClientSession(core, "http", nursery=nursery)
         first, second = Exchanged(), Exchanged()
@@ -249,8 +242,7 @@ async def test_an_id_is_free_as_soon_as_its_answer_is_on_the_way():
     assert "result" in second.message
 
 
-async def test_a_listener_that_is_gone_leaves_nothing_behind(autojump_clock):
-    core, tools = sample_core()
+async def test_a_listener_that_is_gone_leaves_nothing_behind(autojump_clock, core, tools):
     out = Exchanged()
     async with trio.open_nursery() as nursery:
         session = ClientSession(core, "http", nursery=nursery)

@@ -11,7 +11,7 @@ import trio.testing
 from codecompass.transport.mcp import progress
 from codecompass.transport.mcp.progress import ProgressTrack
 from tests.transport.harness import connected, modern, settled
-from tests.transport.sample_tools import advance, finish, new_job, sample_core
+from tests.transport.sample_tools import advance, finish, new_job
 
 
 def encoded(params):
@@ -162,8 +162,7 @@ async def test_each_stage_of_a_short_job_is_told_of(autojump_clock):
     assert [text.split()[0] for _, text in told] == ["Scanning", "Parsing", "Finalizing", "Indexed"]
 
 
-async def test_a_token_of_the_request_is_used_until_its_response(autojump_clock):
-    core, tools = sample_core()
+async def test_a_token_of_the_request_is_used_until_its_response(autojump_clock, core, tools):
     async with connected(core) as line:
         await line.initialize()
         id_ = line.ask("tools/call", {"name": "index", "arguments": {"wait_seconds": 50}, "_meta": {"progressToken": "mine"}})
@@ -179,8 +178,7 @@ async def test_a_token_of_the_request_is_used_until_its_response(autojump_clock)
     assert "method" not in line.seen[-1]
 
 
-async def test_waiting_ends_with_the_time_given_and_progress_with_it(autojump_clock):
-    core, tools = sample_core()
+async def test_waiting_ends_with_the_time_given_and_progress_with_it(autojump_clock, core, tools):
     async with connected(core) as line:
         began = trio.current_time()
         await line.tool("index", {"wait_seconds": 8}, _meta={"progressToken": 1})
@@ -196,8 +194,7 @@ async def test_waiting_ends_with_the_time_given_and_progress_with_it(autojump_cl
     [{"notifications": {}}, {"experimental": {"notifications": {}}}, {"experimental": {"progress": {}}}],
 )
 @pytest.mark.parametrize("wait_seconds", [0, 30])
-async def test_a_client_that_declared_it_follows_the_job_to_its_end(autojump_clock, capabilities, wait_seconds):
-    core, tools = sample_core()
+async def test_a_client_that_declared_it_follows_the_job_to_its_end(autojump_clock, capabilities, wait_seconds, core, tools):
     async with connected(core) as line:
         await line.initialize(**capabilities)
         id_ = line.ask("tools/call", {"name": "index", "arguments": {"wait_seconds": wait_seconds}})
@@ -213,8 +210,7 @@ async def test_a_client_that_declared_it_follows_the_job_to_its_end(autojump_clo
     assert frames[-1]["value"]["message"] == "Error: disk full"
 
 
-async def test_a_job_that_is_started_twice_is_told_of_once(autojump_clock):
-    core, tools = sample_core()
+async def test_a_job_that_is_started_twice_is_told_of_once(autojump_clock, core, tools):
     async with connected(core) as line:
         await line.initialize(notifications={})
         await line.tool("index")
@@ -228,8 +224,7 @@ async def test_a_job_that_is_started_twice_is_told_of_once(autojump_clock):
     assert kinds == ["report", "end"]
 
 
-async def test_a_client_that_asked_for_nothing_is_told_nothing(autojump_clock):
-    core, tools = sample_core()
+async def test_a_client_that_asked_for_nothing_is_told_nothing(autojump_clock, core, tools):
     async with connected(core) as line:
         await line.initialize(roots={}, experimental={"other": {}})
         await line.tool("index")

@@ -7,7 +7,6 @@ import trio
 
 from codecompass.transport.mcp.client import path_of_uri
 from tests.transport.harness import connected, modern, settled
-from tests.transport.sample_tools import sample_core
 
 
 def payload(result):
@@ -40,8 +39,7 @@ def test_file_uris_of_this_machine_are_paths(uri, path):
     assert path_of_uri(uri) == path
 
 
-async def test_roots_are_asked_for_once_and_again_after_they_changed():
-    core, _tools = sample_core()
+async def test_roots_are_asked_for_once_and_again_after_they_changed(core):
     async with connected(core) as line:
         await line.initialize(roots={"listChanged": True})
         for root in ("a", "b"):
@@ -56,8 +54,7 @@ async def test_roots_are_asked_for_once_and_again_after_they_changed():
             line.send(method="notifications/roots/list_changed")
 
 
-async def test_a_client_without_roots_is_not_asked():
-    core, _tools = sample_core()
+async def test_a_client_without_roots_is_not_asked(core):
     async with connected(core) as line:
         await line.initialize()
 
@@ -67,8 +64,7 @@ async def test_a_client_without_roots_is_not_asked():
 
 
 @pytest.mark.parametrize("answer", [{"error": {"code": -32601, "message": "no"}}, {"result": {"roots": 5}}, {"result": {}}])
-async def test_a_client_that_answers_nonsense_has_no_roots(answer):
-    core, _tools = sample_core()
+async def test_a_client_that_answers_nonsense_has_no_roots(answer, core):
     async with connected(core) as line:
         await line.initialize(roots={})
         id_ = line.ask("tools/call", {"name": "where"})
@@ -77,8 +73,7 @@ async def test_a_client_that_answers_nonsense_has_no_roots(answer):
         assert (await line.answer(id_))["result"]["isError"]
 
 
-async def test_a_client_that_does_not_answer_is_waited_for_once_and_believed_later(autojump_clock):
-    core, _tools = sample_core()
+async def test_a_client_that_does_not_answer_is_waited_for_once_and_believed_later(autojump_clock, core):
     async with connected(core) as line:
         await line.initialize(roots={})
         id_ = line.ask("tools/call", {"name": "where"})
@@ -94,8 +89,7 @@ async def test_a_client_that_does_not_answer_is_waited_for_once_and_believed_lat
         assert payload(await line.tool("where")) == {"roots": ["/late"]}
 
 
-async def test_an_answer_that_nobody_asked_for_is_ignored():
-    core, _tools = sample_core()
+async def test_an_answer_that_nobody_asked_for_is_ignored(core):
     async with connected(core) as line:
         line.send(id="srv-99", result={})
         line.send(id=7, error={"code": 1, "message": "x"})
@@ -103,8 +97,7 @@ async def test_an_answer_that_nobody_asked_for_is_ignored():
         assert await line.result("ping") == {}
 
 
-async def test_a_cancelled_asker_does_not_take_the_answer_from_others():
-    core, _tools = sample_core()
+async def test_a_cancelled_asker_does_not_take_the_answer_from_others(core):
     async with connected(core) as line:
         await line.initialize(roots={})
         first = line.ask("tools/call", {"name": "where"})
@@ -116,8 +109,7 @@ async def test_a_cancelled_asker_does_not_take_the_answer_from_others():
         assert payload((await line.answer(second))["result"]) == {"roots": ["/a"]}
 
 
-async def test_a_modern_client_is_asked_when_nothing_else_tells_the_project():
-    core, _tools = sample_core()
+async def test_a_modern_client_is_asked_when_nothing_else_tells_the_project(core):
     async with connected(core) as line:
         capabilities = {"roots": {}}
         asked = await line.result("tools/call", modern({"name": "where"}, capabilities=capabilities))
@@ -131,8 +123,7 @@ async def test_a_modern_client_is_asked_when_nothing_else_tells_the_project():
         assert payload(found) == {"roots": ["/srv"]}
 
 
-async def test_a_modern_client_that_answers_without_roots_is_told_the_error_or_asked_again():
-    core, _tools = sample_core()
+async def test_a_modern_client_that_answers_without_roots_is_told_the_error_or_asked_again(core):
     async with connected(core) as line:
         capabilities = {"roots": {}}
         none = {"name": "where", "inputResponses": {"roots": {"roots": []}}}
@@ -143,7 +134,6 @@ async def test_a_modern_client_that_answers_without_roots_is_told_the_error_or_a
         assert again["resultType"] == "input_required"
 
 
-async def test_a_modern_client_that_did_not_declare_roots_is_not_asked():
-    core, _tools = sample_core()
+async def test_a_modern_client_that_did_not_declare_roots_is_not_asked(core):
     async with connected(core) as line:
         assert (await line.result("tools/call", modern({"name": "where"})))["isError"]

@@ -171,8 +171,7 @@ async def test_a_bad_progress_token_is_refused(line):
     assert fault["data"]["field"] == "progressToken"
 
 
-async def test_a_cancelled_request_frees_its_work_and_is_not_answered():
-    core, tools = sample_core()
+async def test_a_cancelled_request_frees_its_work_and_is_not_answered(core, tools):
     async with connected(core) as line:
         for params in ({"name": "hold"}, modern({"name": "hold"})):
             id_ = line.ask("tools/call", params)
@@ -187,8 +186,7 @@ async def test_a_cancelled_request_frees_its_work_and_is_not_answered():
             assert all(message["id"] != id_ for message in line.seen if "id" in message)
 
 
-async def test_a_cancellation_right_behind_its_request_finds_it():
-    core, tools = sample_core()
+async def test_a_cancellation_right_behind_its_request_finds_it(core, tools):
     async with connected(core) as line:
         id_ = line.ask("tools/call", {"name": "hold"})
         line.send(method="notifications/cancelled", params={"requestId": id_})
@@ -206,8 +204,7 @@ async def test_a_cancellation_of_nothing_is_ignored(line, params):
     assert await line.result("ping") == {}
 
 
-async def test_an_id_in_flight_cannot_be_used_twice_but_again_afterwards():
-    core, tools = sample_core()
+async def test_an_id_in_flight_cannot_be_used_twice_but_again_afterwards(core, tools):
     async with connected(core) as line:
         line.ask("tools/call", {"name": "hold"}, id_="same")
         line.ask("tools/call", {"name": "echo"}, id_="same")
@@ -220,8 +217,7 @@ async def test_an_id_in_flight_cannot_be_used_twice_but_again_afterwards():
         assert (await line.next())["result"] == {}
 
 
-async def test_an_integer_and_a_text_are_different_ids():
-    core, tools = sample_core()
+async def test_an_integer_and_a_text_are_different_ids(core, tools):
     async with connected(core) as line:
         line.ask("tools/call", {"name": "hold"}, id_=1)
         line.ask("tools/call", {"name": "hold"}, id_="1")
@@ -260,8 +256,7 @@ async def test_a_request_too_many_is_refused_at_once_and_can_be_tried_again():
         assert "content" in await line.tool("echo")
 
 
-async def test_sixty_four_requests_are_each_answered_once():
-    core, _tools = sample_core()
+async def test_sixty_four_requests_are_each_answered_once(core):
     async with connected(core) as line:
         ids = [line.ask("tools/call", {"name": "echo", "arguments": {"n": n}}) for n in range(64)]
 
@@ -273,8 +268,7 @@ async def test_sixty_four_requests_are_each_answered_once():
         assert line.pending() == []
 
 
-async def test_hints_are_given_once_a_session():
-    core, _tools = sample_core()
+async def test_hints_are_given_once_a_session(core):
     async with connected(core) as line:
         hints = [json.loads((await line.tool("hint"))["content"][0]["text"])["hint"] for _ in range(3)]
 
@@ -282,8 +276,7 @@ async def test_hints_are_given_once_a_session():
 
 
 @pytest.mark.parametrize("capabilities", [{"experimental": True, "extensions": 5}, {"roots": None}, {"unheard_of": {}}])
-async def test_odd_capabilities_are_as_good_as_none(capabilities):
-    core, _tools = sample_core()
+async def test_odd_capabilities_are_as_good_as_none(capabilities, core):
     async with connected(core) as line:
         await line.initialize(**capabilities)
 

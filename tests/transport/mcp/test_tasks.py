@@ -9,7 +9,7 @@ from codecompass.transport.mcp import tasks
 from codecompass.transport.mcp.protocol import META_JOB, TASKS_EXTENSION
 from codecompass.transport.mcp.tasks import TaskState, TaskTable
 from tests.transport.harness import connected, modern, settled
-from tests.transport.sample_tools import advance, finish, sample_core
+from tests.transport.sample_tools import advance, finish
 
 WITH_TASKS = {"extensions": {TASKS_EXTENSION: {}}}
 
@@ -18,8 +18,7 @@ def with_tasks(params=None):
     return modern(params, capabilities=WITH_TASKS)
 
 
-async def test_a_running_job_is_a_task_that_ends_with_what_the_tool_would_have_said():
-    core, tools = sample_core()
+async def test_a_running_job_is_a_task_that_ends_with_what_the_tool_would_have_said(core, tools):
     async with connected(core) as line:
         created = await line.result("tools/call", with_tasks({"name": "index"}))
         advance(tools.job, stage="parsing", files_parsed=1247, files_total=3891)
@@ -34,8 +33,7 @@ async def test_a_running_job_is_a_task_that_ends_with_what_the_tool_would_have_s
     assert json.loads(completed["result"]["content"][0]["text"]) == {"job_id": "abc123", "status": "published"}
 
 
-async def test_a_failed_job_is_a_completed_task_with_an_error_result():
-    core, tools = sample_core()
+async def test_a_failed_job_is_a_completed_task_with_an_error_result(core, tools):
     async with connected(core) as line:
         id_ = (await line.result("tools/call", with_tasks({"name": "index"})))["taskId"]
         finish(tools.job, "failed", "disk full")
@@ -47,8 +45,7 @@ async def test_a_failed_job_is_a_completed_task_with_an_error_result():
     assert "disk full" in task["statusMessage"]
 
 
-async def test_cancelling_a_task_cancels_its_job_and_twice_is_as_good_as_once():
-    core, tools = sample_core()
+async def test_cancelling_a_task_cancels_its_job_and_twice_is_as_good_as_once(core, tools):
     async with connected(core) as line:
         id_ = (await line.result("tools/call", with_tasks({"name": "index"})))["taskId"]
 
@@ -59,8 +56,7 @@ async def test_cancelling_a_task_cancels_its_job_and_twice_is_as_good_as_once():
 
 
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/cancel", "tasks/update"])
-async def test_unknown_tasks_and_clients_without_the_extension_are_refused(method):
-    core, _tools = sample_core()
+async def test_unknown_tasks_and_clients_without_the_extension_are_refused(method, core):
     async with connected(core) as line:
         unknown = await line.fault(method, with_tasks({"taskId": "nope"}))
         undeclared = await line.fault(method, modern({"taskId": "nope"}))
@@ -70,8 +66,7 @@ async def test_unknown_tasks_and_clients_without_the_extension_are_refused(metho
     assert undeclared["data"]["requiredCapabilities"] == {"extensions": {TASKS_EXTENSION: {}}}
 
 
-async def test_jobs_that_have_ended_and_clients_without_the_extension_get_plain_results():
-    core, tools = sample_core()
+async def test_jobs_that_have_ended_and_clients_without_the_extension_get_plain_results(core, tools):
     async with connected(core) as line:
         plain = await line.result("tools/call", modern({"name": "index"}))
         await line.initialize(extensions={TASKS_EXTENSION: {}})
@@ -83,8 +78,7 @@ async def test_jobs_that_have_ended_and_clients_without_the_extension_get_plain_
     assert "resultType" not in old
 
 
-async def test_a_listener_is_told_of_its_task_until_the_end(autojump_clock):
-    core, tools = sample_core()
+async def test_a_listener_is_told_of_its_task_until_the_end(autojump_clock, core, tools):
     async with connected(core) as line:
         id_ = (await line.result("tools/call", with_tasks({"name": "index"})))["taskId"]
         stream = line.ask("subscriptions/listen", with_tasks({"notifications": {"taskIds": [id_, "nope"]}}))
@@ -104,8 +98,7 @@ async def test_a_listener_is_told_of_its_task_until_the_end(autojump_clock):
         assert line.pending() == []
 
 
-async def test_listening_to_tasks_needs_the_extension():
-    core, _tools = sample_core()
+async def test_listening_to_tasks_needs_the_extension(core):
     async with connected(core) as line:
         assert (await line.fault("subscriptions/listen", modern({"notifications": {"taskIds": ["x"]}})))["code"] == -32021
 

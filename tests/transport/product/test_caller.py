@@ -14,9 +14,8 @@ async def hint(line, params):
 
 
 @pytest.mark.parametrize(("client", "is_hinted"), [("test", True), ("claude-code", False), ("", True)])
-async def test_the_client_that_the_hint_recommends_is_not_given_it(client, is_hinted):
+async def test_the_client_that_the_hint_recommends_is_not_given_it(client, is_hinted, core):
     """In both eras: from `clientInfo` of the handshake, or of each request."""
-    core, _tools = sample_core()
     async with connected(core) as line:
         params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": client, "version": "1"}}
         await line.result("initialize", params)

@@ -50,8 +50,7 @@ async def test_a_job_is_read_while_it_runs_and_from_the_log(line):
     assert (await contents(line, JOB))["message"] == "Scanning files: 0 discovered"
 
 
-async def test_a_job_of_the_log_is_read_too():
-    core, tools = sample_core()
+async def test_a_job_of_the_log_is_read_too(core, tools):
     tools.recorded_jobs["old"] = JobRecord(
         job_id="old",
         project_id="p",
@@ -86,8 +85,7 @@ async def test_a_resource_that_is_not_there_has_the_code_of_its_era(line, uri):
     assert (new["code"], new["data"]["uri"]) == (-32602, uri)
 
 
-async def test_a_subscriber_is_told_of_changes_until_it_unsubscribes(autojump_clock):
-    core, tools = sample_core()
+async def test_a_subscriber_is_told_of_changes_until_it_unsubscribes(autojump_clock, core, tools):
     async with connected(core) as line:
         await line.initialize()
         for _ in range(2):
@@ -109,8 +107,7 @@ async def test_what_is_not_watched_cannot_be_subscribed_to(line, uri, code):
     assert await line.result("resources/unsubscribe", {"uri": uri}) == {}
 
 
-async def test_a_listener_is_told_what_it_was_promised_and_nothing_else(autojump_clock):
-    core, tools = sample_core()
+async def test_a_listener_is_told_what_it_was_promised_and_nothing_else(autojump_clock, core, tools):
     async with connected(core) as line:
         wanted = {"toolsListChanged": True, "resourceSubscriptions": [JOB, JOB, "codecompass://workspaces"]}
         id_ = line.ask("subscriptions/listen", modern({"notifications": wanted}))
@@ -130,8 +127,7 @@ async def test_a_listener_is_told_what_it_was_promised_and_nothing_else(autojump
     assert all(each["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == id_ for each in updates)
 
 
-async def test_two_listeners_are_told_apart(autojump_clock):
-    core, tools = sample_core()
+async def test_two_listeners_are_told_apart(autojump_clock, core, tools):
     async with connected(core) as line:
         ids = {line.ask("subscriptions/listen", modern({"notifications": {"resourceSubscriptions": [JOB]}})) for _ in "ab"}
         await settled()
