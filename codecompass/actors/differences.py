@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from codecompass import hints
 from codecompass.actors.asking import options_for
+from codecompass.actors.change_upkeep import history_of_head
 from codecompass.actors.file_pipeline import grouped
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.question import Question
@@ -27,6 +28,7 @@ from codecompass.scan.git_changes import Chosen, GitChanges, everything, find_ch
 from codecompass.scan.git_repository import GitCancelled, GitError, GitRepository
 from codecompass.scan.git_revisions import WORKING_TREE, NamedCommit, Side, default_base, named_side, repository_of
 from codecompass.scan.walk import ScanCancelled
+from codecompass.store.layout import ProjectLayout
 from codecompass.worker.messages import Answer, Batch
 
 IsCancelled = Callable[[], bool]
@@ -51,16 +53,20 @@ async def with_differences(
     limits: IndexLimits,
     pool: Callable[[], AbstractAsyncContextManager[WorkerPool]],
     run: Blocking,
+    layout: ProjectLayout,
     commit: NamedCommit | None = None,
 ) -> QueryOptions:
-    """Returns the options with the differences that the question is about, if it is about any.
+    """Returns the options with the differences that the question is about, and the history that it needs, if any.
 
     `commit` is the commit that is indexed (None for the working tree) and the head of the comparison. Raises InvalidInput or
     RefNotIndexed for an invalid ref, InvalidInput for an invalid path filter or if git cannot compare.
     """
     if isinstance(request, DiffContext):
         async with pool() as workers:
-            return replace(options, difference=await read_difference(root, request, limits, workers, run, commit))
+            difference = await read_difference(root, request, limits, workers, run, commit)
+        roots = limits.rules.git_roots
+        history = await run(lambda is_cancelled: history_of_head(layout, str(root), roots, is_cancelled))
+        return replace(options, difference=difference, history=history)
     if isinstance(request, SearchCode | LocateSymbol) and request.changed_since is not None:
         since = request.changed_since
         changed = await run(lambda is_cancelled: read_changed_since(root, since, limits, is_cancelled, commit))
@@ -69,7 +75,13 @@ async def with_differences(
 
 
 async def prepared_options(
-    tools: Tools, question: Question, defaults: QueryOptions, root: Path, limits: IndexLimits, commit: NamedCommit | None = None
+    tools: Tools,
+    question: Question,
+    defaults: QueryOptions,
+    root: Path,
+    limits: IndexLimits,
+    layout: ProjectLayout,
+    commit: NamedCommit | None = None,
 ) -> QueryOptions:
     """Returns the options of a question to a server, with the differences that it is about, if it is about any.
 
@@ -80,7 +92,7 @@ async def prepared_options(
         return await tools.limits.blocking.run(lambda call: work(call.is_over), root, patience=COMPARISON_PATIENCE_SECONDS)
 
     options = options_for(question, defaults)
-    return await with_differences(options, question.request, root, limits, lambda: nullcontext(tools.pool), run, commit)
+    return await with_differences(options, question.request, root, limits, lambda: nullcontext(tools.pool), run, layout, commit)
 
 
 async def read_difference(

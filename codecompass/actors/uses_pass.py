@@ -193,6 +193,7 @@ class UsesUpkeep:
             published = self._published
             try:
                 n_files = await self._tree.read_uses(self._give_way)
+                await self._tree.keep_up_with_commits()
                 self._checked = published
                 if n_files:
                     self._log.info("uses_read", files=n_files)

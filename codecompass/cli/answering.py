@@ -18,6 +18,7 @@ from codecompass.cli.invocation import Invocation
 from codecompass.cli.readiness import asked_project, ready_index
 from codecompass.cli.semantic import meaning_of
 from codecompass.errors import IndexNotReady, InvalidInput, error_of
+from codecompass.identity import project_id
 from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import ErrorReply, Reply
@@ -202,7 +203,8 @@ def options_here(
 
     from codecompass.cli.unindexed import with_differences_here
 
-    return trio.run(with_differences_here, options, question.request, root, settings, commit)
+    layout = invocation.home.project(project_id(root))
+    return trio.run(with_differences_here, options, question.request, root, settings, layout, commit)
 
 
 def time_for(request: QueryRequest, settings: Settings) -> TimeLimit:

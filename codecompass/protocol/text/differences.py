@@ -14,6 +14,7 @@ from typing import Final
 
 from codecompass.formatting import count
 from codecompass.protocol.difference_replies import (
+    DiffCompanion,
     DiffContextReply,
     DiffFile,
     DiffItem,
@@ -58,6 +59,18 @@ def difference_lines(reply: DiffContextReply) -> Iterator[str]:
         yield from map(file_line, reply.files)
     if reply.files_omitted:
         yield f"and {count(reply.files_omitted, 'file')} more"
+    for title, companions in (("tests to run:", reply.tests), ("may have to change too:", reply.may_change)):
+        if companions:
+            yield ""
+            yield title
+            yield from map(companion_line, companions)
+
+
+def companion_line(companion: DiffCompanion) -> str:
+    """Returns the line for a file that goes with the change."""
+    reasons = ["uses it"] * companion.uses + [f"{companion.together} together"] * bool(companion.together)
+    said = f" ({', '.join(reasons)})" if reasons else ""
+    return one_line(companion.path) + said
 
 
 def side(of: DiffSide) -> str:
