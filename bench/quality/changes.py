@@ -3,8 +3,9 @@
 A REPOSITORY is a clone, bare or not, named NAME=PATH. Truth is made from its history: of the newest commits that change code and
 tests (--among, evenly thinned out to --commits), each is measured at its parent. The code of the commit is put into a working
 tree of the parent, and `diff_context` is asked which tests go with it: those that the commit changed are the truth (code2test).
-Then one changed file of code alone is put there, and the commit's other files are the truth (edit2ripple). Only files that the
-parent has count. A figure is the share of these among the first twenty, the mean over the rows, then over the repositories.
+Then one changed file of code alone is put there, and the commit's other files are the truth (edit2ripple); an answer's two lists,
+read in turns, are what else must change. Only files that the parent has count. A figure is the share of these among the first
+twenty, the mean over the rows, then over the repositories.
 
 Nothing of the commit or after it is seen: HEAD is the parent, and so ends the history that the program reads. The baseline is
 what an answer without the two lists says: the users of the changed definitions in reading order (tests among them), and the page
@@ -13,6 +14,7 @@ of twenty hits of `search_code` asked for "tests for NAME" of the definition wit
 
 import argparse
 import hashlib
+import itertools
 import subprocess
 import sys
 import time
@@ -214,7 +216,11 @@ async def _here(work: Callable[[IsCancelled], T]) -> T:
 
 
 def _listed(reply: DiffContextReply, task: str) -> list[str]:
-    return [each.path for each in (reply.tests if task == "code2test" else reply.may_change)]
+    """Returns the paths that answer a task: what else must change are the tests and the other files, read in turns."""
+    if task == "code2test":
+        return [each.path for each in reply.tests]
+    turns = itertools.zip_longest(reply.may_change, reply.tests)
+    return [each.path for pair in turns for each in pair if each is not None]
 
 
 def _recall(found: Sequence[str], truth: Collection[str]) -> float:

@@ -11,6 +11,7 @@ from typing import Final, Protocol, TypeVar
 from msgspec.structs import replace
 
 from codecompass import hints
+from codecompass.actors.answering import depends_on_history
 from codecompass.actors.asking import options_for
 from codecompass.actors.change_upkeep import history_of_head
 from codecompass.actors.file_pipeline import grouped
@@ -19,7 +20,7 @@ from codecompass.actors.question import Question
 from codecompass.actors.tools import Tools
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import InvalidInput
-from codecompass.protocol.requests import DiffContext, LocateSymbol, SearchCode
+from codecompass.protocol.requests import DiffContext, LocateSymbol, Request, SearchCode
 from codecompass.query.differences.file_versions import ReadVersions, TreeDifference, tree_difference, version_tasks
 from codecompass.query.filters import ChangedFiles, changed_files, chosen_paths
 from codecompass.query.options import QueryOptions
@@ -48,7 +49,7 @@ class Blocking(Protocol):
 
 async def with_differences(
     options: QueryOptions,
-    request: object,
+    request: Request,
     root: Path,
     limits: IndexLimits,
     pool: Callable[[], AbstractAsyncContextManager[WorkerPool]],
@@ -61,12 +62,13 @@ async def with_differences(
     `commit` is the commit that is indexed (None for the working tree) and the head of the comparison. Raises InvalidInput or
     RefNotIndexed for an invalid ref, InvalidInput for an invalid path filter or if git cannot compare.
     """
-    if isinstance(request, DiffContext):
-        async with pool() as workers:
-            difference = await read_difference(root, request, limits, workers, run, commit)
+    if depends_on_history(request):
         roots = limits.rules.git_roots
         history = await run(lambda is_cancelled: history_of_head(layout, str(root), roots, is_cancelled))
-        return replace(options, difference=difference, history=history)
+        options = replace(options, history=history)
+    if isinstance(request, DiffContext):
+        async with pool() as workers:
+            return replace(options, difference=await read_difference(root, request, limits, workers, run, commit))
     if isinstance(request, SearchCode | LocateSymbol) and request.changed_since is not None:
         since = request.changed_since
         changed = await run(lambda is_cancelled: read_changed_since(root, since, limits, is_cancelled, commit))

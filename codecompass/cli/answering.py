@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.answering import is_about_differences, timeout_seconds
+from codecompass.actors.answering import depends_on_history, is_about_differences, timeout_seconds
 from codecompass.actors.asking import QueryContext, Standing, StoredIndex, TimeLimit, ask, query_settings
 from codecompass.actors.question import QueryRequest, Question
 from codecompass.cli.invocation import Invocation
@@ -197,7 +197,7 @@ def options_here(
     Runs git and worker processes for these. Raises what `with_differences` raises.
     """
     options = query_settings(settings, "json" if invocation.options.as_json else "text")
-    if not is_about_differences(question.request):
+    if not (is_about_differences(question.request) or depends_on_history(question.request)):
         return options
     import trio
 

@@ -143,7 +143,7 @@ class DiffContextReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tests: tuple[DiffCompanion, ...] = ()
     """Those that validate the change, best first."""
     may_change: tuple[DiffCompanion, ...] = ()
-    """What else may have to change, tests among it, the likeliest first."""
+    """Other files that may have to change, the likeliest first."""
     estimated_tokens: int
     truncated: bool
     metadata: Metadata

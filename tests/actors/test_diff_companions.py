@@ -1,13 +1,19 @@
 """What `diff_context` says of files that do not differ: the tests that validate a change, and what else may have to change."""
 
 import pytest
+import trio
 from msgspec.structs import replace
 
 from codecompass.actors.change_upkeep import history_of_head
+from codecompass.actors.differences import with_differences
+from codecompass.actors.worker_pool import open_worker_pool
+from codecompass.protocol.requests import SearchCode
 from codecompass.protocol.text import render
+from codecompass.query import search_code
 from codecompass.query.options import QueryOptions
 from codecompass.scan.git_roots import ANYWHERE
-from tests.actors.test_differences import answers
+from tests.actors.test_differences import STATE, answers
+from tests.support.workspace import LIMITS
 
 FILES = {
     "shop/prices.py": "def total(items):\n    return sum(items)\n",
@@ -111,6 +117,43 @@ def test_a_question_about_one_definition_has_no_lists(shop):
     found = reply(shop, symbol="total")
 
     assert (found.tests, found.may_change) == ((), ())
+
+
+def asked(workspace, query: str) -> list[str]:
+    """Returns the paths of the hits of `search_code` at the checked-out commit, each once."""
+    trio.run(workspace.sync)
+    request = SearchCode(query=query)
+    run, layout = _here, workspace.layout
+    options = trio.run(with_differences, QueryOptions(), request, workspace.root, LIMITS, open_worker_pool, run, layout)
+    with workspace.index.snapshot() as snapshot:
+        return list(dict.fromkeys(hit.path for hit in search_code(snapshot, request, STATE, options).results))
+
+
+async def _here(work):
+    return work(lambda: False)
+
+
+@pytest.mark.parametrize("query", ["tests for shop/prices.py", "which tests should I run when I change total?"])
+def test_a_search_for_the_tests_of_a_file_or_name_finds_those_that_changed_with_it(shop, query):
+    for _ in range(3):
+        changed_together(shop, "shop/prices.py", "tests/test_shop.py")
+
+    assert asked(shop, query)[:2] == ["tests/test_prices.py", "tests/test_shop.py"]
+
+
+def test_a_search_for_what_must_change_with_a_file_finds_what_changed_with_it(shop):
+    for _ in range(3):
+        changed_together(shop, "shop/prices.py", "docs/changes.md")
+
+    found = asked(shop, "what else must change with shop/prices.py")
+    assert found[0] == "docs/changes.md"
+    assert "shop/baskets.py" in found
+
+
+def test_a_question_that_is_not_about_changes_reads_no_history(shop):
+    asked(shop, "who calls total")
+
+    assert not shop.layout.changes.exists()
 
 
 def test_a_signal_can_be_left_out_to_measure_it(shop):

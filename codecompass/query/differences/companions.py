@@ -3,9 +3,10 @@
 Each signal gives a file 0 to 1, and a file's score is their weighted sum: commits that changed it together with a changed file,
 or with one of the same directory, and how often it changes at all; the identifiers of the changed lines and the names of the
 changed definitions in its text; the uses of these; words that its path shares with those of the changed files. The weights were
-chosen on commits of 13 repositories as round figures on a flat optimum (`bench.quality.changes` measures them).
+chosen on commits of 23 repositories as round figures on a flat optimum (`bench.quality.changes` measures them).
 """
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -89,10 +90,16 @@ class Companion(Struct, frozen=True, kw_only=True):
 
 
 class Companions(Struct, frozen=True):
-    """The tests that validate a change, and the other files that may have to change, best first."""
+    """The tests that validate a change, and the other files that may have to change, best first. Together they are what else may
+    have to change."""
 
     tests: tuple[Companion, ...] = ()
     others: tuple[Companion, ...] = ()
+
+    def in_turns(self) -> list[Companion]:
+        """Returns both kinds, the best of each first."""
+        turns = itertools.zip_longest(self.others, self.tests)
+        return [each for pair in turns for each in pair if each is not None]
 
 
 def companions(
@@ -117,7 +124,8 @@ def companions(
             Companion(path=path, score=scores[path], together=together[path], uses=path in using) for path in best[:limit]
         )
 
-    return Companions(ranked(filter(is_test, indexed), FOR_TESTS), ranked(indexed, FOR_OTHERS))
+    tests = set(filter(is_test, indexed))
+    return Companions(ranked(tests, FOR_TESTS), ranked(indexed - tests, FOR_OTHERS))
 
 
 def changed_words(files: Iterable[ChangedFile]) -> Counter[str]:
