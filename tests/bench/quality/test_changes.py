@@ -29,8 +29,8 @@ def test_rows_are_thinned_out_evenly_and_begin_with_the_oldest(repository):
     assert [row.commit for row in rows_of(repository.root, 2, 6)] == commits[-2:]
 
 
-def test_every_repository_counts_the_same(repository):
+def test_every_repository_counts_the_same():
     def row(repo: str, recall: float) -> Measured:
         return Measured(repo=repo, commit="c", task="code2test", recall={"now": recall}, ms=1.0, characters=10)
 
-    assert "now                 0.750" in table([row("a", 1.0), row("a", 1.0), row("a", 1.0), row("b", 0.5)])
+    assert "now               0.750" in table([row("a", 1.0), row("a", 1.0), row("a", 1.0), row("b", 0.5)])
