@@ -39,6 +39,15 @@ def is_about_differences(request: Request) -> bool:
     return isinstance(request, DiffContext) or getattr(request, "changed_since", None) is not None
 
 
+def depends_on_history(request: Request) -> bool:
+    """Whether the answer depends on which files changed together."""
+    if isinstance(request, SearchCode):
+        from codecompass.query.direct_answers import needs_history
+
+        return needs_history(request.query)
+    return isinstance(request, DiffContext)
+
+
 def not_ready(job: Job | None, *, has_text: bool, schema_status: SchemaStatus = "not_indexed") -> CodeCompassError:
     """Returns the error for a question whose index was not ready in time: the progress of the job, and what to do next.
 

@@ -70,7 +70,7 @@ class CommitWorkbench:
     async def answer(self, query: Query, context: AnswerContext) -> Reply:
         """Answers a question from the commit's index."""
         root, limits = self._project.root, self._index_limits
-        options = await prepared_options(self._tools, query, self._options, root, limits, self._commit)
+        options = await prepared_options(self._tools, query, self._options, root, limits, self._layout, self._commit)
         limit = search_limit(query, context, self._timeout)
         answer = panics_as_errors(self._answer)
         return await trio.to_thread.run_sync(answer, query, context, options, limit, limiter=self._limits.queries)

@@ -11,14 +11,16 @@ from typing import Final, Protocol, TypeVar
 from msgspec.structs import replace
 
 from codecompass import hints
+from codecompass.actors.answering import depends_on_history
 from codecompass.actors.asking import options_for
+from codecompass.actors.change_upkeep import history_of_head
 from codecompass.actors.file_pipeline import grouped
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.question import Question
 from codecompass.actors.tools import Tools
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import InvalidInput
-from codecompass.protocol.requests import DiffContext, LocateSymbol, SearchCode
+from codecompass.protocol.requests import DiffContext, LocateSymbol, Request, SearchCode
 from codecompass.query.differences.file_versions import ReadVersions, TreeDifference, tree_difference, version_tasks
 from codecompass.query.filters import ChangedFiles, changed_files, chosen_paths
 from codecompass.query.options import QueryOptions
@@ -27,6 +29,7 @@ from codecompass.scan.git_changes import Chosen, GitChanges, everything, find_ch
 from codecompass.scan.git_repository import GitCancelled, GitError, GitRepository
 from codecompass.scan.git_revisions import WORKING_TREE, NamedCommit, Side, default_base, named_side, repository_of
 from codecompass.scan.walk import ScanCancelled
+from codecompass.store.layout import ProjectLayout
 from codecompass.worker.messages import Answer, Batch
 
 IsCancelled = Callable[[], bool]
@@ -46,18 +49,23 @@ class Blocking(Protocol):
 
 async def with_differences(
     options: QueryOptions,
-    request: object,
+    request: Request,
     root: Path,
     limits: IndexLimits,
     pool: Callable[[], AbstractAsyncContextManager[WorkerPool]],
     run: Blocking,
+    layout: ProjectLayout,
     commit: NamedCommit | None = None,
 ) -> QueryOptions:
-    """Returns the options with the differences that the question is about, if it is about any.
+    """Returns the options with the differences that the question is about, and the history that it needs, if any.
 
     `commit` is the commit that is indexed (None for the working tree) and the head of the comparison. Raises InvalidInput or
     RefNotIndexed for an invalid ref, InvalidInput for an invalid path filter or if git cannot compare.
     """
+    if depends_on_history(request):
+        roots = limits.rules.git_roots
+        history = await run(lambda is_cancelled: history_of_head(layout, str(root), roots, is_cancelled))
+        options = replace(options, history=history)
     if isinstance(request, DiffContext):
         async with pool() as workers:
             return replace(options, difference=await read_difference(root, request, limits, workers, run, commit))
@@ -69,7 +77,13 @@ async def with_differences(
 
 
 async def prepared_options(
-    tools: Tools, question: Question, defaults: QueryOptions, root: Path, limits: IndexLimits, commit: NamedCommit | None = None
+    tools: Tools,
+    question: Question,
+    defaults: QueryOptions,
+    root: Path,
+    limits: IndexLimits,
+    layout: ProjectLayout,
+    commit: NamedCommit | None = None,
 ) -> QueryOptions:
     """Returns the options of a question to a server, with the differences that it is about, if it is about any.
 
@@ -80,7 +94,7 @@ async def prepared_options(
         return await tools.limits.blocking.run(lambda call: work(call.is_over), root, patience=COMPARISON_PATIENCE_SECONDS)
 
     options = options_for(question, defaults)
-    return await with_differences(options, question.request, root, limits, lambda: nullcontext(tools.pool), run, commit)
+    return await with_differences(options, question.request, root, limits, lambda: nullcontext(tools.pool), run, layout, commit)
 
 
 async def read_difference(

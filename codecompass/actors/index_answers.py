@@ -163,7 +163,8 @@ class IndexAnswers:
 
     async def options(self, asked: Question) -> QueryOptions:
         """Returns the options of a question, with the differences that it is about, if it is about any."""
-        return await prepared_options(self._tools, asked, self._query_settings, self._project.root, self._comparison.limits)
+        root, limits = self._project.root, self._comparison.limits
+        return await prepared_options(self._tools, asked, self._query_settings, root, limits, self._index.layout)
 
     async def _answer_status(self, asked: Query, request: IndexStatus, context: AnswerContext) -> Reply:
         jobs = await self._tools.registry.run_jobs(jobs_state, self._project.project_id)

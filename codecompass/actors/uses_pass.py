@@ -1,4 +1,5 @@
-"""Reads the uses of names that a first index left out, in the background, once its text and symbols are published.
+"""Reads the uses of names that a first index left out, in the background, once its text and symbols are published; after them,
+which files changed together (`change_upkeep.py`).
 
     files whose uses are unread --batches--> worker processes --WRITE_BYTES--> writer, under the writer lock
 
@@ -196,6 +197,8 @@ class UsesUpkeep:
                 self._checked = published
                 if n_files:
                     self._log.info("uses_read", files=n_files)
+                # Uses that were read are not read again because git does not answer.
+                await self._tree.keep_up_with_commits()
             except CodeCompassError as error:
                 # The workspace handles an index that cannot be read or written.
                 self._log.info("uses_not_read", cause=error.message)

@@ -53,6 +53,9 @@ LARGE_JOB_FILES: Final = 200
 LOCK_POLL_SECONDS: Final = 0.05 * SECONDS
 LOCK_DEADLINE_SECONDS: Final = 10 * MINUTES
 
+HISTORY_PATIENCE_SECONDS: Final = 30 * SECONDS
+"""How long git may take to list what the last commits changed."""
+
 
 class Workbench(Protocol):
     """The work on one index that an actor needs. IndexWorkbench documents each method."""
@@ -89,6 +92,7 @@ class TreeWork(Protocol):
     def makes_vectors(self) -> bool: ...
     async def make_vectors(self) -> bool: ...
     async def read_uses(self, give_way: Callable[[], Awaitable[None]]) -> int: ...
+    async def keep_up_with_commits(self) -> None: ...
 
 
 class IndexWorkbench:
@@ -272,6 +276,17 @@ class IndexWorkbench:
             give_way=give_way,
         )
         return await UsesPass(context).run()
+
+    async def keep_up_with_commits(self) -> None:
+        """Reads from git which files changed together, unless that is kept. Raises FileSystemUnresponsive."""
+        from codecompass.actors.change_upkeep import history_of_head
+
+        root, roots = self._project.root, self._comparison.limits.rules.git_roots
+        await self._limits.blocking.run(
+            lambda call: history_of_head(self._layout, str(root), roots, call.is_over),
+            root,
+            patience=HISTORY_PATIENCE_SECONDS,
+        )
 
     async def close(self) -> None:
         """Closes the index."""

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.answering import is_about_differences, timeout_seconds
+from codecompass.actors.answering import depends_on_history, is_about_differences, timeout_seconds
 from codecompass.actors.asking import QueryContext, Standing, StoredIndex, TimeLimit, ask, query_settings
 from codecompass.actors.question import QueryRequest, Question
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.readiness import asked_project, ready_index
 from codecompass.cli.semantic import meaning_of
 from codecompass.errors import IndexNotReady, InvalidInput, error_of
+from codecompass.identity import project_id
 from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import ErrorReply, Reply
@@ -196,13 +197,14 @@ def options_here(
     Runs git and worker processes for these. Raises what `with_differences` raises.
     """
     options = query_settings(settings, "json" if invocation.options.as_json else "text")
-    if not is_about_differences(question.request):
+    if not (is_about_differences(question.request) or depends_on_history(question.request)):
         return options
     import trio
 
     from codecompass.cli.unindexed import with_differences_here
 
-    return trio.run(with_differences_here, options, question.request, root, settings, commit)
+    layout = invocation.home.project(project_id(root))
+    return trio.run(with_differences_here, options, question.request, root, settings, layout, commit)
 
 
 def time_for(request: QueryRequest, settings: Settings) -> TimeLimit:

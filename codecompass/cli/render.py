@@ -191,9 +191,9 @@ def _node(terminal: Terminal, node: OutlineNode, room: int) -> str:
 
 def write_differences(terminal: Terminal, reply: "DiffContextReply") -> None:
     """Writes each change: a heading, who uses the definition, and the lines that differ, coloured on a terminal."""
-    from codecompass.protocol.text.differences import difference_lines, file_line
+    from codecompass.protocol.text.differences import companion_lines, difference_lines, file_line
 
-    head = next(iter(difference_lines(replace(reply, items=(), files=()))))
+    head = next(iter(difference_lines(replace(reply, items=(), files=(), tests=(), may_change=()))))
     terminal.line(terminal.style(printable(head), "bold"))
     for item in reply.items:
         terminal.line()
@@ -207,6 +207,8 @@ def write_differences(terminal: Terminal, reply: "DiffContextReply") -> None:
             terminal.line(_fitting(terminal, file_line(file)))
     if reply.files_omitted:
         terminal.note(f"and {reply.files_omitted:,} more files", "dim")
+    for line in companion_lines(reply):
+        terminal.line(_fitting(terminal, line))
     for warning in reply.metadata.warnings:
         terminal.warn(warning)
 

@@ -26,6 +26,7 @@ from codecompass.scan.git_revisions import NamedCommit
 from codecompass.scan.walk import ScanResult, scan
 from codecompass.settings import Settings
 from codecompass.store.index import WorkspaceIndex
+from codecompass.store.layout import ProjectLayout
 from codecompass.store.registry import Project
 
 T = TypeVar("T")
@@ -44,9 +45,11 @@ def reply_from_files(
     Raises the error that is the answer, and FileSystemUnresponsive, PermissionDenied or InternalError if they cannot be read.
     """
 
+    own_layout = invocation.home.project(project.project_id)
+
     async def options_of(asked: Question) -> QueryOptions:
         options = query_settings(settings, "json" if invocation.options.as_json else "text")
-        return await with_differences_here(options, asked.request, project.root, settings)
+        return await with_differences_here(options, asked.request, project.root, settings, own_layout)
 
     async def ask_files(index: WorkspaceIndex, asked: Question, options: QueryOptions) -> Reply:
         known = Standing(is_partial=True, freshness="syncing", indexing="indexing")
@@ -57,7 +60,7 @@ def reply_from_files(
             return ask(files, asked, options, time_for(asked.request, settings), query)
 
     async def read() -> UnindexedAnswer | None:
-        own_index = WorkspaceIndex(invocation.home.project(project.project_id), project.project_id)
+        own_index = WorkspaceIndex(own_layout, project.project_id)
         comparison = TreeComparison(project.root, own_index, index_limits(settings.index), BlockingCalls())
         files = UnindexedFiles(project, comparison)
         try:
@@ -75,16 +78,22 @@ def reply_from_files(
 
 
 async def with_differences_here(
-    options: QueryOptions, request: QueryRequest, root: Path, settings: Settings, commit: NamedCommit | None = None
+    options: QueryOptions,
+    request: QueryRequest,
+    root: Path,
+    settings: Settings,
+    layout: ProjectLayout,
+    commit: NamedCommit | None = None,
 ) -> QueryOptions:
-    """Returns the options with the differences that a request is about, if it is about any. Blocks on git and the disk."""
+    """Returns the options with the differences that a request is about, and the history that it needs, if any. Blocks on git and
+    the disk."""
 
     async def here(work: Callable[[IsCancelled], T]) -> T:
         return work(lambda: False)
 
     n_workers = settings.index.workers or default_pool_size()
     limits = index_limits(settings.index)
-    return await with_differences(options, request, root, limits, lambda: open_worker_pool(n_workers), here, commit)
+    return await with_differences(options, request, root, limits, lambda: open_worker_pool(n_workers), here, layout, commit)
 
 
 def _listed(root: Path, call: BlockingCall, settings: Settings) -> ScanResult:

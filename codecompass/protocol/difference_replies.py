@@ -117,6 +117,16 @@ class DiffItem(Struct, frozen=True, kw_only=True, omit_defaults=True):
     new: DiffVersion | None = None
 
 
+class DiffCompanion(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A file that does not differ and goes with what does."""
+
+    path: str
+    together: int = 0
+    """How many of the last 2,000 commits changed it together with a file that differs."""
+    uses: bool = False
+    """Whether it uses a definition that differs."""
+
+
 class DiffContextReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What differs between two sides: `items` by importance to a reviewer, `files` by path.
 
@@ -130,6 +140,10 @@ class DiffContextReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     files: tuple[DiffFile, ...]
     items_omitted: int = 0
     files_omitted: int = 0
+    tests: tuple[DiffCompanion, ...] = ()
+    """Those that validate the change, best first."""
+    may_change: tuple[DiffCompanion, ...] = ()
+    """Other files that may have to change, the likeliest first."""
     estimated_tokens: int
     truncated: bool
     metadata: Metadata

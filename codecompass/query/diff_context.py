@@ -4,7 +4,7 @@ Changes are _in_review_order as a reviewer must see them, and as many as possibl
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from codecompass.languages.records import DOCUMENT_KINDS
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.difference_replies import (
+    DiffCompanion,
     DiffContextReply,
     DiffFile,
     DiffItem,
@@ -24,7 +25,8 @@ from codecompass.protocol.difference_replies import (
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import DiffContext
-from codecompass.protocol.text.differences import file_line, item_lines
+from codecompass.protocol.text.differences import companion_line, file_line, item_lines
+from codecompass.query.differences.companions import Change, Companion, Companions, changed_words, companions
 from codecompass.query.differences.compared_definition import compared_definitions
 from codecompass.query.differences.definition_changes import DefinitionChange, FileDefinitions, LineDifference, definition_changes
 from codecompass.query.differences.file_versions import TreeDifference
@@ -56,6 +58,14 @@ LARGEST_FIGURE: Final = 999_999
 OF_WORKING_TREE: Final = "users are those of the working tree as it is indexed, not of {head}"
 TIME_WAS_UP: Final = "timed out before the users of all changed definitions were looked up ({done} of {total})"
 NOT_LOOKED_UP: Final = "users were looked up for {done} of {total} changed definitions; pass path or symbol"
+
+COMPANIONS_SHARE: Final = 0.1
+"""Share of the budget that the tests may take, and as much again what else may have to change."""
+
+TITLE: Final = b'"may_change":[],may have to change too:\n\n'
+"""What a list of them takes besides its rows, in either form."""
+
+T = TypeVar("T")
 
 FILES_SHARE: Final = 0.2
 """Share of the budget that the list of files may take."""
@@ -93,13 +103,28 @@ def diff_context(
             items.append(replace(item, change=versions.change, pieces=(), lines_omitted=0, old=versions.old, new=versions.new))
             warnings += tuple(warning for warning in versions.warnings if warning not in warnings)
         return _within_budget(snapshot, request, difference, state, options, items, [], warnings)
-    items, said = _items(snapshot, found, users, is_expired)
-    return _within_budget(snapshot, request, difference, state, options, _in_review_order(items), found, (*warnings, *said))
+    items, known, said = _items(snapshot, found, users, is_expired)
+    goes_along = (
+        Companions() if is_expired() else companions(snapshot, _change(found, known), options.history, options.without_signals)
+    )
+    warnings = (*warnings, *said)
+    return _within_budget(snapshot, request, difference, state, options, _in_review_order(items), found, warnings, goes_along)
+
+
+def _change(found: Sequence[FileDefinitions], known: Sequence[ChangeUsers]) -> Change:
+    """Returns the whole difference as one change."""
+    at = [change.at.symbol for file in found for change in file.changes]
+    return Change(
+        paths=tuple(dict.fromkeys(path for file in found for path in (file.file.change.path, file.file.change.old_path))),
+        names=tuple(dict.fromkeys(symbol.name for symbol in at if symbol.kind not in DOCUMENT_KINDS)),
+        words=changed_words([file.file for file in found]),
+        users=tuple({user.path for user in each.users} for each in known),
+    )
 
 
 def _items(
     snapshot: Snapshot, found: Sequence[FileDefinitions], users: UsersOfChanges, is_expired: Callable[[], bool]
-) -> tuple[list[DiffItem], tuple[str, ...]]:
+) -> tuple[list[DiffItem], list[ChangeUsers], tuple[str, ...]]:
     changes = [change for file in found for change in file.changes]
     waiting = sorted(changes, key=lambda change: (change.change == "added", "signature" not in change.parts and bool(change.new)))
     known: dict[int, ChangeUsers] = {}
@@ -114,7 +139,7 @@ def _items(
         known[id(change)] = users.of(change)
     items = [_item(snapshot, change, known.get(id(change), ChangeUsers()), users) for change in changes]
     items += [_lines_item(file, is_test=users.is_test(file.file.change.path)) for file in found if file.pieces]
-    return items, warnings
+    return items, list(known.values()), warnings
 
 
 def _item(snapshot: Snapshot, change: DefinitionChange, found: ChangeUsers, users: UsersOfChanges) -> DiffItem:
@@ -227,6 +252,7 @@ def _within_budget(
     items: Sequence[DiffItem],
     found: Sequence[FileDefinitions],
     warnings: tuple[str, ...],
+    goes_along: Companions = Companions(),  # noqa: B008 (frozen)
 ) -> DiffContextReply:
     changes = difference.changes
     totals = DiffTotals(
@@ -248,17 +274,33 @@ def _within_budget(
             files=tuple(files),
             items_omitted=items_omitted,
             files_omitted=files_omitted,
+            tests=tests,
+            may_change=may_change,
             estimated_tokens=tokens,
             truncated=is_cut,
             metadata=answer_metadata(snapshot, state, warnings=warnings, is_truncated=is_cut),
         )
 
     files = [] if request.symbol is not None else [_file(change) for change in changes.files]
+    tests: tuple[DiffCompanion, ...] = ()
+    may_change: tuple[DiffCompanion, ...] = ()
     empty = reply((), (), LARGEST_FIGURE, LARGEST_FIGURE, LARGEST_FIGURE)
     envelope = envelope_tokens(empty, request.max_tokens, options.answers, "change")
+    free = request.max_tokens - envelope
+    tests, n_tests = _goes_along(goes_along.tests, int(free * COMPANIONS_SHARE), options.answers)
+    may_change, n_others = _goes_along(goes_along.others, int(free * COMPANIONS_SHARE), options.answers)
+    envelope += n_tests + n_others
     kept = _fitted(items, files, request.max_tokens - envelope, options.answers)
     n_items, n_files = len(items) - len(kept.items), len(files) - len(kept.files)
     return reply(kept.items, kept.files, envelope + kept.tokens, n_items, n_files)
+
+
+def _goes_along(found: Sequence[Companion], free: int, form: AnswerForm) -> tuple[tuple[DiffCompanion, ...], int]:
+    """Returns the first that fit into `free` tokens, and their tokens."""
+    shown = [DiffCompanion(path=printable(each.path), together=each.together, uses=each.uses) for each in found]
+    title = estimate_tokens(TITLE) if shown else 0
+    kept, used = _first(shown, free - title, lambda each: _tokens_of_companion(each, form))
+    return tuple(kept), used + title if kept else 0
 
 
 class _Fitted(Struct, frozen=True):
@@ -334,13 +376,19 @@ def _fitted(items: Sequence[DiffItem], files: Sequence[DiffFile], free: int, for
     return _Fitted(tuple(kept), tuple(listed), free - left)
 
 
-def _first(files: Sequence[DiffFile], free: int, cost_of: Callable[[DiffFile], int]) -> tuple[list[DiffFile], int]:
+def _tokens_of_companion(each: DiffCompanion, form: AnswerForm) -> int:
+    text = (companion_line(each) + "\n").encode("utf-8", "replace")
+    return estimate_tokens(text if form == "text" else encode(each) + SEPARATOR)
+
+
+def _first(rows: Sequence[T], free: int, cost_of: Callable[[T], int]) -> tuple[list[T], int]:
+    """Returns the first rows that fit into `free` tokens, and their tokens."""
     kept, used = [], 0
-    for file in files:
-        cost = cost_of(file)
+    for row in rows:
+        cost = cost_of(row)
         if used + cost > free:
             break
-        kept.append(file)
+        kept.append(row)
         used += cost
     return kept, used
 

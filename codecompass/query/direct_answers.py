@@ -1,8 +1,8 @@
 """Places that answer a query directly and rank above those found by words.
 
 They are the definitions that a query names rather than describes (by frames of a stack trace, a signature, a misspelt name), and
-the users of a definition for questions about a relation ("who calls X", "subclasses of X", "tests for X"). Definitions with
-merely similar names rank below the best place found by words.
+the users of a definition for questions about a relation ("who calls X", "subclasses of X", "tests for X"), and the files that go
+with a change ("what else must change with X"). Definitions with merely similar names rank below the best place found by words.
 """
 
 import re
@@ -19,6 +19,7 @@ from codecompass.query.names.name_lookup import CODE_KINDS, find_named
 from codecompass.query.search_hits import QueryIntent, RankedPlace, Relation, Signals, definition_place, score_above
 from codecompass.query.source_lines import lines_of
 from codecompass.query.words.query_words import name_parts
+from codecompass.scan.git_change_history import NO_HISTORY, ChangeHistory
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
@@ -41,6 +42,8 @@ _SUBJECT: Final = (
     r"(?:the\s+)?(?:(?:function|method|class|interface|trait|type)\s+)?[`'\"]?(?P<name>[^\s`'\"?]+?)(?:\(\))?[`'\"]?"
 )
 _START: Final = r"(?:please\s+)?(?:find\s+|show\s+|list\s+)?(?:me\s+)?(?:all\s+)?(?:the\s+)?"
+_WHEN: Final = r"(?:when|if|after)(?:\s+(?:I|we)\s+change|\s+changing)?"
+_RUN: Final = rf"(?:I\s+|we\s+)?run\s+(?:for|{_WHEN})"
 _QUESTIONS: Final[Mapping[Relation, tuple[str, ...]]] = {
     "uses": (
         rf"(?:who|what)\s+(?:calls|uses|invokes|references|depends\s+on|instantiates)\s+{_SUBJECT}",
@@ -54,6 +57,13 @@ _QUESTIONS: Final[Mapping[Relation, tuple[str, ...]]] = {
     "tests": (
         rf"{_START}(?:unit\s+)?tests?\s+(?:for|of|that\s+(?:use|call|cover))\s+{_SUBJECT}",
         rf"(?:who|what|which\s+tests?)\s+tests?\s+{_SUBJECT}",
+        rf"(?:which|what)\s+tests?\s+(?:(?:should|must|do|can)\s+)?(?:validates?|covers?|exercises?|checks?|{_RUN})\s+{_SUBJECT}",
+    ),
+    "changes": (
+        rf"what\s+(?:else\s+)?(?:must|should|has\s+to|needs\s+to|may\s+have\s+to)\s+(?:be\s+)?change[ds]?\s+(?:too\s+)?"
+        rf"(?:with|{_WHEN})\s+{_SUBJECT}(?:\s+changes)?",
+        rf"{_START}(?:what|what\s+else|which\s+files|files\s+that)\s+changes?\s+(?:together\s+)?(?:with|{_WHEN})\s+{_SUBJECT}"
+        r"(?:\s+changes)?",
     ),
 }
 _PATTERNS: Final = tuple(
@@ -135,12 +145,25 @@ def relation_question(text: str) -> RelationQuestion | None:
     return None
 
 
-def relation_places(snapshot: Snapshot, text: str, above: float, is_expired: Callable[[], bool]) -> list[RankedPlace]:
-    """Returns the places that answer such a question, in the order of `find_references`, with scores over `above`; empty for any
-    other text and for a name without definitions."""
+def needs_history(text: str) -> bool:
+    """Whether the answer to a text depends on which files changed together."""
+    question = relation_question(text) if "test" in text or "change" in text else None
+    return question is not None and question.relation in ("tests", "changes")
+
+
+def relation_places(
+    snapshot: Snapshot, text: str, above: float, is_expired: Callable[[], bool], history: ChangeHistory = NO_HISTORY
+) -> list[RankedPlace]:
+    """Returns the places that answer such a question, in the order of `find_references`, with scores over `above`, then the files
+    that go with a change of the definition or file; empty for any other text and for a name without definitions."""
     question = relation_question(text)
     if question is None:
         return []
-    from codecompass.query.relation_places import places_related_to
+    from codecompass.query.relation_places import files_that_go_with, places_related_to
 
-    return places_related_to(snapshot, question.name, question.relation, above, is_expired)
+    relation = question.relation
+    users = places_related_to(snapshot, question.name, "uses" if relation == "changes" else relation, above, is_expired)
+    if relation not in ("tests", "changes"):
+        return users
+    files = files_that_go_with(snapshot, question.name, relation, users, history, above)
+    return files if relation == "changes" else users + files

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from codecompass.protocol.requests import ExplainLevel, Strategy
+from codecompass.scan.git_change_history import NO_HISTORY, ChangeHistory
 from codecompass.settings import AnswerForm
 from codecompass.units import KIB
 
@@ -52,6 +53,8 @@ class QueryOptions(Struct, frozen=True, kw_only=True):
     """The vector of the question, if search by meaning is on."""
     difference: "TreeDifference | None" = None
     """The difference that `diff_context` describes."""
+    history: ChangeHistory = NO_HISTORY
+    """Which files the last commits changed together, for a question about that."""
     changed: "ChangedFiles | None" = None
     """The files that differ from the ref named by `changed_since`."""
     imported: "ImportedSymbol | None" = None

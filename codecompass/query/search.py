@@ -265,7 +265,7 @@ class _WordSearch:
         quoted = message_places(snapshot, messages, kinds, best if len(frames(query)) > 1 else _highest(ranked))
         ranked = _merged(quoted, ranked)
         if kinds is None and where == Filter():
-            ranked = relation_places(snapshot, query, _highest(ranked), is_expired) + ranked
+            ranked = relation_places(snapshot, query, _highest(ranked), is_expired, options.history) + ranked
         warnings: tuple[str, ...] = ()
         asked_place = asked_lines(query)
         if (intent == "path" or asked_place is not None) and kinds is None:

@@ -22,7 +22,7 @@ from codecompass.store.snapshot import Snapshot
 PlaceType = Literal["symbol", "snippet", "file", "import"]
 QueryIntent = Literal["symbol", "path", "error", "natural_language"]
 
-Relation = Literal["uses", "subtypes", "tests"]
+Relation = Literal["uses", "subtypes", "tests", "changes"]
 """What a question such as "who calls X" asks for."""
 
 MAX_SYMBOL_LINES: Final = 60

@@ -9,6 +9,7 @@
         readers.lock                      shared flock of every process that has the index open
         CURRENT                           the epoch that readers use, and its versions (JSON, replaced by rename)
         words                             which words the index has (`word_summary.py`), once many projects were asked
+        changes                           which files the last commits changed together (`change_history.py`)
         epochs/<epoch>/facts.db           symbols, imports, manifest
         epochs/<epoch>/facts.sum          the stamp and the checksum of facts.db
         epochs/<epoch>/base.db            only in a fork: a hard link to the facts of another epoch
@@ -91,6 +92,11 @@ class ProjectLayout(Struct, frozen=True):
     def vectors_lock(self) -> Path:
         """The file whose flock makes its holder the only process that makes vectors."""
         return self.root / "vectors.lock"
+
+    @property
+    def changes(self) -> Path:
+        """The file of what changed together; for the index of a commit that of its project."""
+        return (self.root.parent.parent if self.owner else self.root) / "changes"
 
     @property
     def trash(self) -> Path:

@@ -154,12 +154,16 @@ class Tree:
 
     def __init__(self) -> None:
         self.read_at: list[float] = []
+        self.kept_up = 0
 
     async def read_uses(self, give_way) -> int:
         for _ in range(2):
             await give_way()
             self.read_at.append(trio.current_time())
         return 2
+
+    async def keep_up_with_commits(self) -> None:
+        self.kept_up += 1
 
 
 class Published:
@@ -195,3 +199,4 @@ async def test_a_publication_is_checked_once(autojump_clock):
         nursery.cancel_scope.cancel()
 
     assert len(tree.read_at) == 2
+    assert tree.kept_up == 1

@@ -32,6 +32,7 @@ def test_it_shows_definitions_with_the_lines_and_who_uses_them(cli, edited):
     assert "-2     def __init__(self, cents: int) -> None:" in lines
     assert "+2     def __init__(self, cents: int, currency: str) -> None:" in lines
     assert "A shop/rates.py +2 -0" in lines
+    assert "may have to change too:" in lines
     assert cli("diff", "main").out.splitlines()[1:] == lines
 
 

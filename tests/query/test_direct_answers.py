@@ -38,6 +38,14 @@ def project(index_of):
         ('subclasses of "Base"', "subtypes", "Base"),
         ("tests for parse", "tests", "parse"),
         ("which tests test parse?", "tests", "parse"),
+        ("tests for src/app/store.py", "tests", "src/app/store.py"),
+        ("which tests cover `Session.close`?", "tests", "Session.close"),
+        ("Which tests should I run when I change src/store.py?", "tests", "src/store.py"),
+        ("what tests must run after changing parse", "tests", "parse"),
+        ("what else must change with src/store.py", "changes", "src/store.py"),
+        ("What else has to be changed if I change parse?", "changes", "parse"),
+        ("what changes when parse changes", "changes", "parse"),
+        ("files that change together with app/store.py", "changes", "app/store.py"),
     ],
 )
 def test_what_is_asked_is_read(text, relation, name):

@@ -229,6 +229,9 @@ class FakeWorkbench:
     async def read_uses(self, give_way: Callable[[], Awaitable[None]]) -> int:
         return 0
 
+    async def keep_up_with_commits(self) -> None:
+        pass
+
     makes_vectors = False
 
     async def make_vectors(self) -> bool:

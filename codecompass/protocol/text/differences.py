@@ -1,4 +1,5 @@
-"""The differences between two sides as text: definitions first, each with its users and the lines that differ, then all files.
+"""The differences between two sides as text: definitions first, each with its users and the lines that differ, then all files,
+then those that go with them.
 
     changed signature, body: fn validate(token), src/auth.py:12-30
       users: 3 outside, 1 inside the differences; tests: 2 outside
@@ -6,6 +7,10 @@
     -14     return old
     +14     return new
 
+    tests to run:
+    tests/test_auth.py (uses it, 12 together)
+
+"12 together" counts the last commits that changed the file with one that differs.
 A removed line has its number in the base, an added one its number in the head.
 """
 
@@ -14,6 +19,7 @@ from typing import Final
 
 from codecompass.formatting import count
 from codecompass.protocol.difference_replies import (
+    DiffCompanion,
     DiffContextReply,
     DiffFile,
     DiffItem,
@@ -58,6 +64,23 @@ def difference_lines(reply: DiffContextReply) -> Iterator[str]:
         yield from map(file_line, reply.files)
     if reply.files_omitted:
         yield f"and {count(reply.files_omitted, 'file')} more"
+    yield from companion_lines(reply)
+
+
+def companion_lines(reply: DiffContextReply) -> Iterator[str]:
+    """Yields the lines of the files that go with the change: a blank line, a title and the files of each list."""
+    for title, companions in (("tests to run:", reply.tests), ("may have to change too:", reply.may_change)):
+        if companions:
+            yield ""
+            yield title
+            yield from map(companion_line, companions)
+
+
+def companion_line(companion: DiffCompanion) -> str:
+    """Returns the line for a file that goes with the change."""
+    reasons = ["uses it"] * companion.uses + [f"{companion.together} together"] * bool(companion.together)
+    said = f" ({', '.join(reasons)})" if reasons else ""
+    return one_line(companion.path) + said
 
 
 def side(of: DiffSide) -> str:
