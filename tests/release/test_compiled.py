@@ -150,7 +150,9 @@ def test_a_compiled_program_writes_the_same_index_and_gives_the_same_answers(
 ):
     project = tmp_path / "project"
     shutil.copytree(ROOT / "tests" / "testdata" / "languages", project)
-    shutil.copytree(ROOT / "codecompass" / "query", project / "query", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "codecompass" / "query", project / "codecompass" / "query", ignore=shutil.ignore_patterns("__pycache__")
+    )
     (source, indexed), (compiled, indexed_compiled) = (
         _used(unpacked(wheel, tmp_path / wheel.stem), project, tmp_path / f"home of {wheel.stem}")
         for wheel in (python_wheel, compiled_wheel)
@@ -167,7 +169,7 @@ def _used(package: Path, project: Path, home: Path) -> tuple[list[str], dict[str
     told = []
     for arguments in (("index",), *ASKED):
         done = subprocess.run([*program, *arguments], cwd=project, env=variables, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 0, (arguments, done.stdout, done.stderr)
         told.append(done.stdout)
     root = canonical_root(project)
     return told[1:], dump(WorkspaceIndex(HomeLayout(home).project(project_id(root)), project_id(root)))
