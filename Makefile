@@ -9,7 +9,7 @@ REPO ?= .
 TESTS ?=
 JOBS ?= auto
 
-.PHONY: demo test slow-test suite browser validators hosts cluster-test release lint bench soak format clean
+.PHONY: demo test slow-test suite browser validators hosts cluster-test release wheel lint bench soak format clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	@'$(PYTHON)' -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
@@ -81,6 +81,13 @@ release: $(VENV)/.release  ## wheel, sdist, bill of materials, checksums and not
 
 $(VENV)/.release: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,release]'
+	@touch $@
+
+wheel: $(VENV)/.compiling  ## a wheel with compiled modules for this Python and system in dist/compiled; without a C compiler the one for all
+	HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 $(BIN)/python -m hatchling build --target wheel --directory dist/compiled
+
+$(VENV)/.compiling: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,compiling]'
 	@touch $@
 
 lint: $(VENV)/.ready

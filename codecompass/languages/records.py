@@ -99,6 +99,18 @@ class Chunk(Struct, frozen=True, array_like=True):
     """Pairs of letters of scripts without blanks between words (see `unspaced.py`), separated by blanks."""
 
 
+class TextWords(Struct, frozen=True):
+    """What is indexed for a text besides the text itself: separated by blanks, sorted, without duplicates."""
+
+    parts: str
+    """The lower-case parts of camelCase words, and ASCII words that adjoin Chinese, Japanese, Korean or Thai text."""
+    names: str
+    """Whole identifiers that the index cannot find by the text: `=get_user` for one with an underscore, `(getUser` for one that
+    is followed by a parenthesis (possibly after blanks), and those with other marks (see `words.py`)."""
+    pairs: str = ""
+    """The pairs of letters of text in scripts without blanks between words (see `unspaced.py`)."""
+
+
 Usage = Literal["call", "read", "write", "decorate", "key", "inherit"]
 """`inherit`: the name of a supertype in the head of a type. `key`: the name of an argument or of a member in a literal,
 `f(name=1)`, `T{name: 1}`."""

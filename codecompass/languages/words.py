@@ -8,9 +8,8 @@ import re
 import unicodedata
 from typing import Final
 
-from msgspec import Struct
-
 from codecompass import lazy
+from codecompass.languages.records import TextWords
 from codecompass.languages.unspaced import LETTERS, RUN, has_letters, pairs_of_run, pairs_of_text, words_beside
 
 _CASE_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -45,18 +44,6 @@ do not count them as letters."""
 
 MEMO_LIMIT: Final = 50_000
 """Distinct identifiers that one splitter remembers, 7 MB. Four times as many save 1 % of the indexing time (2026-11-21)."""
-
-
-class TextWords(Struct, frozen=True):
-    """What is indexed for a text besides the text itself: separated by blanks, sorted, without duplicates."""
-
-    parts: str
-    """The lower-case parts of camelCase words, and ASCII words that adjoin Chinese, Japanese, Korean or Thai text."""
-    names: str
-    """Whole identifiers that the index cannot find by the text: `=get_user` for one with an underscore, `(getUser` for one that
-    is followed by a parenthesis (possibly after blanks), and those with the other marks above."""
-    pairs: str = ""
-    """The pairs of letters of text in scripts without blanks between words (see `unspaced.py`)."""
 
 
 _Word = tuple[tuple[tuple[str, str], ...], str]

@@ -22,7 +22,7 @@ class TermPattern(Struct, frozen=True):
 
     In `body`, tokens are runs of letters and digits; in `parts`, the parts of a camelCase run; in `names`, identifiers with an
     underscore; in `calls`, those followed by a parenthesis; in `pairs`, two letters of a script without blanks (see
-    `words.TextWords`). Between `pieces` the token may have further ASCII characters.
+    `records.TextWords`). Between `pieces` the token may have further ASCII characters.
     """
 
     field: TermField
