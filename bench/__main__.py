@@ -13,6 +13,7 @@ import argparse
 import os
 import platform
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -35,6 +36,8 @@ TOLERANCE: Final = 0.03
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns 1 if a row costs more than at the compared commit, by more than the tolerance."""
     options = _options(arguments)
+    # A terminated run removes what it has made, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     if options.show is not None:
         report = msgspec.json.decode(options.show.read_bytes(), type=Report)
     else:

@@ -192,7 +192,8 @@ class Comparison:
 
     def _index(self) -> None:
         for program in self._turns(self._programs):
-            if not program.index:
+            # What takes part for comparison only is indexed once: it may need minutes.
+            if not program.index or (self._round and not program.is_codecompass):
                 continue
             with self._counted(program, "index"):
                 self._make_index(program, self._note)
