@@ -63,7 +63,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--rows", type=lambda text: text.split(","), default=list(PARTS), help=f"parts of the table: {','.join(PARTS)}"
     )
     parser.add_argument("--rounds", type=int, default=Plan().rounds, help="values of each figure (default 3)")
-    parser.add_argument("--questions", type=int, default=Plan().questions, help="of each kind in a round (default 30)")
+    parser.add_argument("--questions", type=int, default=Plan().questions, help="of each kind in a round (default 25)")
     parser.add_argument("--programs", type=Path, nargs="+", default=[], help="directories in which to look for other programs")
     parser.add_argument("--without", nargs="+", default=[], metavar="NAME", help="other programs to leave out")
     parser.add_argument("--files", type=int, default=GENERATED_FILES, help="of the generated tree")

@@ -93,7 +93,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     parts: tuple[Part, ...] = PARTS
     rounds: int = 3
-    questions: int = 30
+    questions: int = 25
     commands: int = 5
     edits: int = 10
 
@@ -172,7 +172,9 @@ class Comparison:
         index = WorkspaceIndex(layout_for(self._tree, self._places[OURS].store), "")
         with index.snapshot() as snapshot:
             plan, source = self._plan, random.Random(SEED)
-            drawn = questions(snapshot, source, plan.questions * plan.rounds + WARM_UP)
+            drawn = questions(snapshot, source, 2 * (plan.questions * plan.rounds + WARM_UP))
+            # Commits differ in how many definitions of a name are too many to answer for all of them.
+            single = tuple(name for name in drawn.names if len(snapshot.facts.symbols_named(name, 2)) == 1)
             outlined = [row.path for row in snapshot.facts.files() if row.symbol_count]
             source.shuffle(outlined)
             files = editable(path for _, path in snapshot.facts.paths())
@@ -183,7 +185,7 @@ class Comparison:
             "words": tuple(words),
             "literal": drawn.literals,
             "locate": drawn.names,
-            "references": drawn.names,
+            "references": single,
             "outline": tuple(outlined),
         }
         return Asked(by_kind=by_kind, names=drawn.names, files=tuple(files))

@@ -79,7 +79,7 @@ def write_into(document: Path, report: Report) -> None:
 
 def table_in(document: Path) -> str:
     """Returns the table in a document, without its marks; empty if there is none."""
-    found = re.search(f"{BEGIN}\n\n(.*)\n\n{END}", document.read_text(encoding="utf-8"), re.DOTALL)
+    found = re.search(f"{BEGIN}\n\n(.*?)\n*{END}", document.read_text(encoding="utf-8"), re.DOTALL)
     return found.group(1) if found is not None else ""
 
 

@@ -74,6 +74,15 @@ def test_a_document_without_a_place_for_a_table_is_refused(tmp_path):
     assert document.read_text() == "Nothing here\n"
 
 
+def test_the_table_in_the_documents_is_that_of_the_file_beside_it():
+    document = ROOT / "docs" / "performance.md"
+    data = document.with_name(DATA)
+
+    table = rendered(msgspec.json.decode(data.read_bytes(), type=Report)) if data.exists() else ""
+
+    assert table_in(document) == table, "python -m bench --show docs/performance.json --into docs/performance.md"
+
+
 def test_programs_that_are_not_installed_are_named(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
 
