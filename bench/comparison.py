@@ -63,6 +63,7 @@ ROWS: Final[dict[str, Row]] = {
         for share in ("p50", "p95", "cpu")
     },
     "idle_memory": Row("ask", "memory of the server afterwards", "bytes"),
+    "idle_anonymous": Row("ask", "of that what is no mapped file", "bytes"),
     "find_cpu": Row("find", "a name, by a command: CPU", "s"),
     "find_wall": Row("find", "a name, by a command: wall", "s"),
     "edit_p50": Row("edit", "from an edit to the answer with it, p50", "ms"),
@@ -272,7 +273,9 @@ class Comparison:
             time.sleep(CALM_SECONDS)
             for program in self._programs:
                 if program.name in servers:
-                    self._note(program, "idle_memory", memory_of(servers[program.name].pid).rss)
+                    memory = memory_of(servers[program.name].pid)
+                    self._note(program, "idle_memory", memory.rss)
+                    self._note(program, "idle_anonymous", memory.anonymous)
 
     def _find(self, asked: Asked) -> None:
         times: dict[str, list[tuple[float, float]]] = defaultdict(list)
