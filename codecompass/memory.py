@@ -17,9 +17,7 @@ _USUAL: Final = gc.get_threshold()
 MAX_ARENAS: Final = 2
 """glibc gives each thread an arena, up to eight for each core, and what one arena keeps no other can use. A server's threads take
 turns with the interpreter's lock, so few allocate at once. Starlette, 2,400 mixed requests: 140 to 152 MB and growing with all
-arenas, 111 MB and steady from the 600th request on with two (glibc 2.36, two cores, 2026-11-26). A job that publishes in slices
-has new threads for each: after eight slices of 12,000 symbols the writer keeps 59 MB with all arenas, 27 MB with two, in the same
-time."""
+arenas, 111 MB and steady from the 600th request on with two (glibc 2.36, two cores, 2026-11-26)."""
 
 _M_ARENA_MAX: Final = -8
 """malloc.h."""

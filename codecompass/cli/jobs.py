@@ -113,13 +113,11 @@ def run_job(
     import trio
 
     from codecompass import log
-    from codecompass.memory import share_arenas
     from codecompass.store.epochs import compatibility
 
     settings = invocation.settings_for(project.root)
     log.configure(log.level_for(settings.log.level, invocation.options.verbosity), settings.log.format)
     is_full = force or compatibility(invocation.home.project(project.project_id)).status != "compatible"
-    share_arenas()
     stop = stop or JobStop()
     entry = _LogEntry(JobLog(registry), project.project_id, "full" if is_full else "incremental", cause, stop)
     try:
