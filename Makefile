@@ -8,8 +8,12 @@ BIN := $(VENV)/bin
 REPO ?= .
 TESTS ?=
 JOBS ?= auto
+AGAINST ?= 39f3f910
+TREES ?=
+ROWS ?=
+BENCH = $(if $(TREES),--trees $(TREES)) $(if $(ROWS),--rows $(ROWS))
 
-.PHONY: demo test slow-test suite browser validators hosts cluster-test release wheel lint bench soak format clean
+.PHONY: demo test slow-test suite browser validators hosts cluster-test release wheel lint bench bench-compare soak format clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	@'$(PYTHON)' -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
@@ -99,8 +103,11 @@ format: $(VENV)/.ready
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.ready  ## throughput and latency as figures (REPO=/path to measure a tree of yours)
-	$(BIN)/python -m bench $(if $(filter-out .,$(REPO)),--repo '$(REPO)')
+bench: $(VENV)/.ready  ## costs as a table, beside other programs that are installed (TREES='/path ..' to measure trees of yours, ROWS=index,ask)
+	$(BIN)/python -m bench $(BENCH)
+
+bench-compare: $(VENV)/.ready  ## the same beside a commit (AGAINST=..); fails if a row costs 3 % more
+	$(BIN)/python -m bench --against $(AGAINST) $(BENCH)
 
 soak: $(VENV)/.ready  ## the long seeds: crashes, random edits
 	$(BIN)/python -m pytest -m slow --soak-scale 20 --timeout 0

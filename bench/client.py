@@ -1,4 +1,4 @@
-"""A client of `codecompass serve-mcp` that measures how long each answer took.
+"""A client of `codecompass serve-mcp`, or of another server of MCP over pipes, that measures how long each answer took.
 
 The server is a separate process, as an editor starts it: the real command, its frames on two pipes. Every wait ends after
 DEADLINE_SECONDS; the error then includes the server's stderr.
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
@@ -183,11 +183,20 @@ def serving(root: Path, home: Path, *options: str, interpreter: str = sys.execut
 
     `interpreter` is a Python in whose environment a codecompass is installed.
     """
-    environment = {**os.environ, "CODECOMPASS_HOME": str(home), "CODECOMPASS_LOG_LEVEL": "error"}
+    environment = {"CODECOMPASS_HOME": str(home), "CODECOMPASS_LOG_LEVEL": "error"}
     command = [interpreter, "-P", "-m", "codecompass", "serve-mcp", "--workspace", str(root), *options]
+    with connected(command, environment) as connection:
+        yield connection
+
+
+@contextmanager
+def connected(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[Connection]:
+    """Starts any server that speaks MCP over its pipes, as `serving` does. `environment` is added to ours."""
     with tempfile.TemporaryFile() as errors:
         started = time.monotonic()
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=environment)
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env={**os.environ, **environment}
+        )
         connection = Connection(process, errors, started)
         try:
             yield connection

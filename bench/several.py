@@ -17,12 +17,12 @@ from typing import Final
 
 from msgspec import Struct
 
-from bench import indexing, synthetic
+from bench import job, synthetic
 from bench.client import Connection, serving
 from bench.corpus import SEED
 from bench.figures import Figure, figure, percentile
 from bench.measure import memory_of
-from bench.probe import questions
+from bench.questions import questions
 from bench.table import figures_table
 from codecompass.identity import canonical_root, project_id
 from codecompass.store.index import WorkspaceIndex
@@ -131,7 +131,7 @@ def _projects(home: Path, count: int, files: int) -> tuple[Path, ...]:
                 path = root / source.path
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(source.text)
-            indexing.index(canonical_root(root), home / "store")
+            job.index(canonical_root(root), home / "store")
         roots.append(canonical_root(root))
     with open_registry(HomeLayout(home / "store")) as registry:
         for root in roots:

@@ -1,4 +1,4 @@
-"""The cost of switching workspaces: to one that is live, to one on disk, to one that is not indexed.
+"""The cost of switching workspaces: to one that is live, to one on disk, to one that is not indexed: `python -m bench.switching`.
 
 One server, many small projects, named by their paths. Also what many of them leave behind, and what the warmset saves and costs.
 """
@@ -8,15 +8,19 @@ import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
-from bench import indexing, synthetic
+from bench import job, synthetic
 from bench.client import Connection, serving
 from bench.corpus import SEED
+from bench.figures import Figure, figure, percentile, written
 from bench.measure import memory_of
+from bench.table import figures_table
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import open_registry
 
@@ -36,9 +40,6 @@ class Plan(Struct, frozen=True, kw_only=True):
     starts: int = 7
     files: int = 100
     """Files of each project: enough for an index of several segments, few enough to be generated quickly."""
-
-
-QUICK: Final = Plan(active=9, registered=12, rounds=2, questions=20, cold=1, starts=1, files=20)
 
 
 class Held(Struct, frozen=True, kw_only=True):
@@ -83,12 +84,18 @@ class _Answer(Struct, frozen=True):
     prewarm_status: str = ""
 
 
+def main() -> None:
+    """Measures with the usual plan, and prints the table."""
+    with TemporaryDirectory(prefix="codecompass-bench-") as directory:
+        print(figures_table(_figures_of(*measure(Path(directory), Plan()))))
+
+
 def measure(home: Path, plan: Plan) -> tuple[SwitchRuns, WarmsetRuns]:
     """Generates the projects below `home` and measures; the caller removes `home`."""
     projects = [_project(home / "projects" / f"p{number:03}", number, plan.files) for number in range(plan.active + plan.cold)]
     store = home / "switching"
     for project in projects[: plan.active]:
-        indexing.index(project, store)
+        job.index(project, store)
     with open_registry(HomeLayout(store.resolve())) as registry:
         for number in range(plan.registered - plan.active):
             empty = home / "more" / f"e{number:03}"
@@ -108,7 +115,7 @@ def _switches(projects: Sequence[Path], store: Path, plan: Plan) -> SwitchRuns:
         disk, held = [], []
         for _ in range(plan.rounds):
             disk += [_ask(server, root) for root in known]
-            held.append(_held(server.pid))
+            held.append(_resources_of(server.pid))
         live = known[-4:]
         for root in live:
             _ask(server, root)
@@ -184,5 +191,63 @@ def _wait_warm(server: Connection) -> None:
     raise TimeoutError("the server does not become warm")
 
 
-def _held(pid: int) -> Held:
+def _resources_of(pid: int) -> Held:
     return Held(handles=len(os.listdir(f"/proc/{pid}/fd")), threads=len(os.listdir(f"/proc/{pid}/task")), rss=memory_of(pid).rss)
+
+
+def _figures_of(switches: SwitchRuns, warmset: WarmsetRuns) -> list[Figure]:
+    """Returns all rows."""
+    overhead = percentile(switches.routed, 0.95) - percentile(switches.unrouted, 0.95)
+    return [
+        figure(
+            "routing a named workspace, over an answer that names none: p95",
+            [max(0.0, overhead)],
+            "ms",
+            must="5 ms",
+            note=f"p50 {written(median(switches.routed), 'ms')} with and {written(median(switches.unrouted), 'ms')} without",
+        ),
+        _row("locate_symbol, another live workspace each time: p95", switches.live, aim="5 ms", beside=switches.same),
+        _row(f"switch to a workspace on disk, {switches.files} files: p95", switches.disk, must="400 ms", aim="50 ms"),
+        _row(f"first contact with a workspace, {switches.files} files, to complete answers: p95", switches.cold),
+        _held_row(switches),
+        figure(
+            "first question to a member of the warmset: p95",
+            [percentile(warmset.first, 0.95)],
+            "ms",
+            must="400 ms",
+            aim="50 ms",
+            beside=[("--no-prewarm", median(warmset.first_without))],
+        ),
+        figure(
+            "start with a warmset: `initialize` answered",
+            warmset.start,
+            "s",
+            must="15 % more",
+            beside=[("--no-prewarm", median(warmset.start_without))],
+        ),
+    ]
+
+
+def _row(what: str, times: Sequence[float], *, must: str = "", aim: str = "", beside: Sequence[float] = ()) -> Figure:
+    note = f"p50 {written(median(times), 'ms')}, longest {written(max(times), 'ms')}, {len(times)} times"
+    others = [("the same workspace", percentile(beside, 0.95))] if beside else []
+    return figure(what, [percentile(times, 0.95)], "ms", must=must, aim=aim, beside=others, note=note)
+
+
+def _held_row(switches: SwitchRuns) -> Figure:
+    first, last = switches.held[0], switches.held[-1]
+    return figure(
+        f"memory after {len(switches.held)} rounds through {switches.active} of {switches.registered} projects, {MAX_LIVE} live",
+        [last.rss],
+        "bytes",
+        beside=[("after the first round", first.rss)],
+        note=f"{_counts(last)}, after the first round {_counts(first)}",
+    )
+
+
+def _counts(held: Held) -> str:
+    return f"{held.handles} open files and {held.threads} threads"
+
+
+if __name__ == "__main__":
+    main()

@@ -17,11 +17,10 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from bench import other_programs
 from bench.corpus import make_repository, trees_in
 from bench.definitions import CTAGS_PARSER, PYTHON, Definition, ctags_definitions, python_definitions
-from bench.indexing import index
-from bench.job import layout_for
+from bench.job import index, layout_for
+from bench.programs import ctags as ctags_path
 from bench.table import plain_table
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.languages.detect import HEAD_BYTES, language_of
@@ -55,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_sample_options(parser, files=200)
     parser.add_argument("--examples", type=int, default=3, help="examples of each class of disagreement")
     options = parser.parse_args(arguments)
-    ctags = other_programs.ctags()
+    ctags = ctags_path()
     if ctags is None:
         print("Universal Ctags is not installed: Python alone can be compared", file=sys.stderr)
     with TemporaryDirectory(prefix="codecompass-truth-") as directory:

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from bench.indexing import index
+from bench.job import index
 from bench.measure import python
 from bench.quality import ripgrep
 from bench.quality.data import Answer, Question, Repository
@@ -63,10 +63,7 @@ def find_trees(repositories: Iterable[Repository], directory: Path) -> tuple[lis
 def build(tree: WorkTree, mode: Mode, home: Path, *, reuse: bool) -> str:
     """Indexes a work tree and returns a sentence about it. `reuse` only updates an existing index."""
     usage, done = index(tree.workspace(mode), home, *([] if reuse else ["--force"]))
-    return (
-        f"{done.report.file_count:,} files, {done.report.symbol_count:,} symbols, {usage.cpu_seconds:.1f} s CPU, "
-        f"{usage.wall_seconds:.1f} s"
-    )
+    return f"{done.file_count:,} files, {done.symbol_count:,} symbols, {usage.cpu_seconds:.1f} s CPU, {usage.wall_seconds:.1f} s"
 
 
 def ask(tree: WorkTree, mode: Mode, home: Path, tool: Tool, questions: Sequence[Question], without: str = "") -> list[Answer]:

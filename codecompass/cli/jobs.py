@@ -135,9 +135,8 @@ def run_job(
         if entry.is_stop_requested:
             raise Cancelled(STOPPED_ELSEWHERE, job_id=entry.job_id) from error
         raise
-    done = entry.publish(report)
     registry.touch(project.project_id)
-    return _finished(project, done, report)
+    return _finished(project, entry.publish(report), report)
 
 
 def run_job_in_turn(invocation: Invocation, registry: Registry, project: Project, *, force: bool, cause: str) -> FinishedJob:
@@ -240,6 +239,7 @@ class _LogEntry:
         self._stop = stop
         self._jobs, self._project_id, self._mode, self._cause = jobs, project_id, mode, cause
         self._written_at: float | None = None
+        self._published: JobRecord | None = None
 
     def note(self, progress: Progress) -> None:
         """Writes the job's progress, at most once per LOG_SECONDS, and stops the job if another process asks for that."""
@@ -256,12 +256,14 @@ class _LogEntry:
 
     def end(self, status: FinalStatus, error: str, error_code: str) -> None:
         """Writes that the job failed or was cancelled."""
-        if self._written_at is not None:
+        if self._written_at is not None and self._published is None:
             self._jobs.finish(self.job_id, status, JobOutcome(error=error, error_code=error_code))
 
     def publish(self, report: "JobReport") -> JobRecord:
-        """Writes that the job succeeded, and returns its record."""
-        return self._jobs.finish(self.job_id, "published", report.outcome)
+        """Writes that the job succeeded, once, and returns its record. The job cannot fail any more."""
+        if self._published is None:
+            self._published = self._jobs.finish(self.job_id, "published", report.outcome)
+        return self._published
 
 
 async def _run(
@@ -293,6 +295,8 @@ async def _run(
                 on_progress=watch,
             )
             report = await IndexJob(context, JobOrder(job_id=entry.job_id, force=force, defers_uses=True)).run()
+            # The lock that shows that a job is alive is free from here on.
+            entry.publish(report)
             await UsesPass(context).run()
             return report
 

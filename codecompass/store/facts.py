@@ -141,13 +141,13 @@ class FactsReader:
             yield from (FileOrder(rank, file_id) for rank, _, file_id in sorted(found))
             return
         # Looking up this many takes longer than reading the whole database index, which has this order.
-        rows = self._rows("SELECT role_rank, id FROM files ORDER BY role_rank, path LIMIT ?", (ORDER_BATCH,))
+        rows = self._rows("SELECT role_rank, path, id FROM files ORDER BY role_rank, path LIMIT ?", (ORDER_BATCH,))
         while rows:
-            yield from [FileOrder(rank, file_id) for rank, file_id in rows if file_id in ids]
+            yield from [FileOrder(rank, file_id) for rank, _, file_id in rows if file_id in ids]
             rows = self._rows(
-                "SELECT role_rank, id FROM files WHERE (role_rank, path) > (SELECT role_rank, path FROM files WHERE id = ?) "
-                "ORDER BY role_rank, path LIMIT ?",
-                (rows[-1][1], ORDER_BATCH),
+                # With a subquery for the two values, the database index would be read from the beginning of the rank each time.
+                "SELECT role_rank, path, id FROM files WHERE (role_rank, path) > (?, ?) ORDER BY role_rank, path LIMIT ?",
+                (*rows[-1][:2], ORDER_BATCH),
             )
 
     def paths_ending(self, suffix: str, limit: int) -> list[str]:

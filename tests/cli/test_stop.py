@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from codecompass.actors.uses_pass import UsesPass
+from codecompass.errors import PermissionDenied
 from codecompass.jobs import RecordedProgress
 from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
@@ -46,6 +48,40 @@ def test_a_request_reaches_the_process_that_records_the_progress(cli, shop):
             True,
             False,
         )
+
+
+def test_a_job_is_over_before_uses_are_read_in_the_background(cli, shop, monkeypatch):
+    """Nobody holds the lock of its index then: it would look like the job of a process that is gone."""
+    seen, read = [], UsesPass.run
+
+    async def look_and_read(uses: UsesPass) -> int:
+        with open_registry(HomeLayout(cli.home)) as registry:
+            (project,) = registry.projects()
+            lost = JobLog(registry).recover(HomeLayout(cli.home))
+            seen.append(([job.status for job in JobLog(registry).recent(project.project_id, 9)], lost))
+        return await read(uses)
+
+    monkeypatch.setattr(UsesPass, "run", look_and_read)
+
+    done = cli("index", "--json")
+
+    assert seen == [(["published"], ())]
+    assert done.json["status"] == "published"
+
+
+@pytest.mark.parametrize(
+    "failure", [PermissionDenied("the disk is full", path="/", suggested_action="free space"), KeyboardInterrupt()]
+)
+def test_a_job_that_has_published_is_not_undone_by_what_happens_later(cli, shop, monkeypatch, failure):
+    async def fail(_uses: UsesPass) -> int:
+        raise failure
+
+    monkeypatch.setattr(UsesPass, "run", fail)
+
+    cli("index")
+
+    status = cli("status", "--json").json
+    assert (status["index_status"], status["recent_jobs"][0]["status"]) == ("ready", "published")
 
 
 @pytest.mark.slow

@@ -1,11 +1,11 @@
-"""Which imports lead to a file, whether they name a file, a package or a module."""
+"""Which imports lead to a file, whether they name a file, a package or a module; the order of many files."""
 
 import sqlite3
 from collections.abc import Iterator
 
 import pytest
 
-from codecompass.store.facts import FactsReader, leading_to
+from codecompass.store.facts import ORDER_BATCH, FactsReader, leading_to
 from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDEXES
 
 
@@ -18,14 +18,14 @@ class Facts:
         for statement in (*MANIFEST_INDEXES, *SYMBOL_INDEXES):
             self.connection.execute(statement)
         self.reader = FactsReader(self.connection)
-        self._n_files = 0
+        self.n_files = 0
 
     def file(self, path: str, language: str, *targets: str) -> None:
-        self._n_files += 1
-        row = (self._n_files, path, "indexed", "", language, 1, 1, 1, 1, b"", b"", 1, 1, 0, 1, "", 0, 0)
+        self.n_files += 1
+        row = (self.n_files, path, "indexed", "", language, 1, 1, 1, 1, b"", b"", 1, 1, 0, 1, "", 0, 0)
         self.connection.execute(f"INSERT INTO files VALUES ({', '.join('?' * len(row))})", row)
         for line, target in enumerate(targets, start=1):
-            values = (self._n_files, line, line, "spec", "", "", "module", "", "", target)
+            values = (self.n_files, line, line, "spec", "", "", "module", "", "", target)
             self.connection.execute("INSERT INTO imports VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
 
     def importers(self, path: str) -> list[str]:
@@ -124,3 +124,20 @@ def test_what_is_too_long_for_a_pattern_is_not_found_and_no_sign_of_damage(facts
 
     assert facts.reader.paths_ending(text, 10) == []
     assert facts.reader.imports_named(text, 10) == []
+
+
+def test_the_cost_of_the_order_of_all_files_grows_with_their_number_alone(facts: Facts):
+    """Each part is read from where the one before ended."""
+    costs = []
+    for count in (2 * ORDER_BATCH, 8 * ORDER_BATCH):
+        for number in range(facts.n_files, count):
+            facts.file(f"{number:06}.c", "c")
+        steps = []
+        facts.connection.set_progress_handler(lambda found=steps: found.append(1), 100)
+
+        found = [each.file_id for each in facts.reader.in_order(range(1, count + 1))]
+
+        facts.connection.set_progress_handler(None, 0)
+        costs.append(len(steps))
+        assert found == list(range(1, count + 1))
+    assert costs[1] < 6 * costs[0], costs
