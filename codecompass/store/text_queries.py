@@ -149,15 +149,16 @@ class QueryBuilder:
             clauses.append((tantivy.Occur.Must, tantivy.Query.boolean_query(optional)))
         return tantivy.Query.boolean_query(clauses)
 
-    def weighed(self, worth: Mapping[str, float], where: Filter) -> tantivy.Query:
-        """Returns the query whose score for a chunk is the sum of the worth of the words in its text."""
+    def weighed(self, worth: Mapping[str, float], where: Filter, least_words: int = 1) -> tantivy.Query:
+        """Returns the query for chunks with at least `least_words` of the words in their text. Their score is the sum of the
+        worth of these."""
         words = [
             (tantivy.Occur.Should, tantivy.Query.const_score_query(self._term("body", word), weight))
             for word, weight in worth.items()
         ]
         filters = [(tantivy.Occur.Must, tantivy.Query.const_score_query(query, 0.0)) for query in self._filters(where)]
         # Only chunks have a body, so no condition for the kind of record is needed.
-        return tantivy.Query.boolean_query([*filters, (tantivy.Occur.Must, tantivy.Query.boolean_query(words))])
+        return tantivy.Query.boolean_query([*filters, (tantivy.Occur.Must, tantivy.Query.boolean_query(words, least_words))])
 
     def similar_names(self, name: str, distance: int) -> tantivy.Query:
         """Returns the query for symbols whose lower-case name is within `distance` edits of the lower-case `name`."""
