@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from codecompass.languages.words import ASCII_MARK, CALL_MARK, NAME_MARK, ODD_WORD_MARK
 from codecompass.store.schema import CHUNK_RECORD
-from codecompass.store.vocabulary import NOT_ASCII, Vocabulary
+from codecompass.store.vocabulary import NOT_KEPT, Vocabulary
 
 TermField = Literal["body", "parts", "names", "calls", "pairs"]
 
@@ -221,7 +221,7 @@ class QueryBuilder:
         known = self._vocabulary.words_with(field, mark, inside, pattern) if inside and self._vocabulary is not None else None
         if known is None:
             return tantivy.Query.regex_query(self._schema, field, start + pattern)
-        others = tantivy.Query.regex_query(self._schema, field, start + NOT_ASCII + pattern)
+        others = tantivy.Query.regex_query(self._schema, field, start + NOT_KEPT + pattern)
         return _any_of(others, tantivy.Query.term_set_query(self._schema, field, known)) if known else others
 
     def _term(self, field: str, token: str) -> tantivy.Query:
