@@ -145,7 +145,14 @@ class EngineText:
     def _weighed_body(self, search: WeighedSearch) -> JsonObject:
         known = {word: weight for word, weight in search.worth.items() if self._counts.count("body", word)}
         should = [constant_score({"term": {"body": word}}, weight) for word, weight in known.items()]
-        query = {"bool": {"filter": self._filters(search.where), "must": [{"bool": {"should": should}}]}} if should else NOTHING
+        if not should:
+            return search_body(NOTHING, search.limit, (), "score")
+        query = {
+            "bool": {
+                "filter": self._filters(search.where),
+                "must": [{"bool": {"should": should, "minimum_should_match": search.least_words}}],
+            }
+        }
         return {**search_body(query, search.limit, (), "score"), "min_score": search.least * NEARLY}
 
     def search_symbols(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[SymbolHit]:  # noqa: B008 (frozen)

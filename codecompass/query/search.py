@@ -132,7 +132,7 @@ class _WordSearch:
     def _sought(self) -> SoughtMessage | None:
         if "phrase" in self._asked.options.without_signals or self._long is not None:
             return None
-        return sought_message(self._snapshot, self._query, self._asked.where)
+        return sought_message(self._snapshot, self._query, self._asked.where, only_sure=not self._weights.phrase)
 
     def hits(self) -> Hits:
         """Returns the page."""
@@ -214,11 +214,7 @@ class _WordSearch:
         error messages."""
         if self._found_messages is None:
             sought, asked = self._sought, self._asked
-            self._found_messages = (
-                ()
-                if sought is None
-                else find_messages(self._snapshot, sought, asked.is_expired, only_sure=not self._weights.phrase)
-            )
+            self._found_messages = () if sought is None else find_messages(self._snapshot, sought, asked.is_expired)
         return self._found_messages
 
     def _by_words(self) -> Hits:

@@ -25,6 +25,9 @@ from codecompass.store.rows import (
     TextFile,
 )
 
+COUNTED_TOGETHER: Final = 8
+"""Files whose importers are counted by one statement: one for each takes twice the time."""
+
 _Value = TypeVar("_Value")
 
 SQLITE_VARIABLES: Final = 500
@@ -387,10 +390,16 @@ class FactsReader:
     def importer_counts(self, languages: Mapping[str, str], cap: int) -> dict[str, int]:
         """Returns how many imports resolve to each path (see `leading_to`), up to `cap`; `languages` are by path."""
         counts: dict[str, int] = {}
-        for path, language in languages.items():
-            where, arguments = leading_to(path, language)
-            statement = f"SELECT count(*) FROM (SELECT 1 FROM imports i JOIN files f ON f.id = i.file_id WHERE {where} LIMIT ?)"
-            counts[path] = int(self._rows(statement, (*arguments, cap))[0][0])
+        for batch in _batches_of(list(languages.items()), COUNTED_TOGETHER):
+            columns: list[str] = []
+            arguments: list[object] = []
+            for path, language in batch:
+                where, own = leading_to(path, language)
+                table = "imports i" if len(own) == 1 else "imports i JOIN files f ON f.id = i.file_id"
+                columns.append(f"(SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {where} LIMIT ?))")
+                arguments += [*own, cap]
+            found = self._rows(f"SELECT {', '.join(columns)}", arguments)[0]
+            counts.update(zip([path for path, _ in batch], map(int, found), strict=True))
         return counts
 
     def _rows(self, statement: str, arguments: Sequence[object] = ()) -> list[tuple]:  # type: ignore[type-arg]

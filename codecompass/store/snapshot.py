@@ -108,12 +108,14 @@ class Search(Struct, frozen=True):
 
 
 class WeighedSearch(Struct, frozen=True):
-    """The arguments of `weighed_chunks`: the chunks whose words have the largest sums of `worth`, at least `least`."""
+    """The arguments of `weighed_chunks`: the chunks whose words have the largest sums of `worth`, at least `least`, and of which
+    they have at least `least_words`."""
 
     worth: Mapping[str, float]
     limit: int
     least: float
     where: Filter
+    least_words: int = 1
 
 
 class ChunkCandidates(Protocol):

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from codecompass.languages.words import ASCII_MARK, CALL_MARK, NAME_MARK, ODD_WORD_MARK
 from codecompass.store.schema import CHUNK_RECORD
-from codecompass.store.vocabulary import NOT_ASCII, Vocabulary
+from codecompass.store.vocabulary import NOT_KEPT, Vocabulary
 
 TermField = Literal["body", "parts", "names", "calls", "pairs"]
 
@@ -149,15 +149,16 @@ class QueryBuilder:
             clauses.append((tantivy.Occur.Must, tantivy.Query.boolean_query(optional)))
         return tantivy.Query.boolean_query(clauses)
 
-    def weighed(self, worth: Mapping[str, float], where: Filter) -> tantivy.Query:
-        """Returns the query whose score for a chunk is the sum of the worth of the words in its text."""
+    def weighed(self, worth: Mapping[str, float], where: Filter, least_words: int = 1) -> tantivy.Query:
+        """Returns the query for chunks with at least `least_words` of the words in their text. Their score is the sum of the
+        worth of these."""
         words = [
             (tantivy.Occur.Should, tantivy.Query.const_score_query(self._term("body", word), weight))
             for word, weight in worth.items()
         ]
         filters = [(tantivy.Occur.Must, tantivy.Query.const_score_query(query, 0.0)) for query in self._filters(where)]
         # Only chunks have a body, so no condition for the kind of record is needed.
-        return tantivy.Query.boolean_query([*filters, (tantivy.Occur.Must, tantivy.Query.boolean_query(words))])
+        return tantivy.Query.boolean_query([*filters, (tantivy.Occur.Must, tantivy.Query.boolean_query(words, least_words))])
 
     def similar_names(self, name: str, distance: int) -> tantivy.Query:
         """Returns the query for symbols whose lower-case name is within `distance` edits of the lower-case `name`."""
@@ -220,7 +221,7 @@ class QueryBuilder:
         known = self._vocabulary.words_with(field, mark, inside, pattern) if inside and self._vocabulary is not None else None
         if known is None:
             return tantivy.Query.regex_query(self._schema, field, start + pattern)
-        others = tantivy.Query.regex_query(self._schema, field, start + NOT_ASCII + pattern)
+        others = tantivy.Query.regex_query(self._schema, field, start + NOT_KEPT + pattern)
         return _any_of(others, tantivy.Query.term_set_query(self._schema, field, known)) if known else others
 
     def _term(self, field: str, token: str) -> tantivy.Query:

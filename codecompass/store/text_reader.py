@@ -125,7 +125,7 @@ class TextReader:
         """Returns the chunks with the largest sums, best first; each word counts once."""
         if not search.worth or search.limit < 1 or search.where.file_ids == ():
             return []
-        found = self._keys(self._queries.weighed(search.worth, search.where), search.limit)
+        found = self._keys(self._queries.weighed(search.worth, search.where, search.least_words), search.limit)
         hits = [unpack_chunk_key(key, score, address) for key, score, address in found if score >= search.least]
         hits.sort(key=lambda hit: (-hit.score, hit.file_id, hit.line_start))
         return hits

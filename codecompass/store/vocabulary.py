@@ -6,7 +6,9 @@ tantivy finds the words that have a piece in their middle by walking through all
 
 import re
 import string
+import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Final, Protocol
 
 WALKS: Final = 2
@@ -15,10 +17,19 @@ WALKS: Final = 2
 MAX_FOUND: Final = 2_000
 """Words of one search; documents with any of more words are found as fast by the walk."""
 
-NOT_ASCII: Final = r"[^\x00-\x7f]"
+_END_OF_KEPT: Final = 0x3000
+"""Words that begin with a later character (of Chinese, Japanese, Korean) are not kept: there are too many such characters."""
+
+NOT_KEPT: Final = f"[{chr(_END_OF_KEPT)}-\U0010ffff]"
 """The first letter of the words that are not kept."""
 
-_FIRST: Final = string.digits + string.ascii_lowercase + "_"
+
+@cache
+def _first_letters() -> str:
+    """Returns the characters that words which are kept begin with."""
+    others = map(chr, range(0x80, _END_OF_KEPT))
+    kept = [each for each in others if unicodedata.category(each)[0] in "LMNS" and each == each.lower()]
+    return string.digits + string.ascii_lowercase + "_" + "".join(kept)
 
 
 class Terms(Protocol):
@@ -29,8 +40,8 @@ class Terms(Protocol):
 
 
 class Vocabulary:
-    """The words of one generation that begin with an ASCII letter, a digit or an underscore. Thread-safe: at worst two threads
-    make the same text."""
+    """The words of one generation, apart from those that begin with NOT_KEPT. Thread-safe: at worst two threads make the same
+    text."""
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
@@ -52,7 +63,7 @@ class Vocabulary:
                 return None
             # One letter at a time, so that other threads run meanwhile.
             self._texts[key] = "".join(
-                f"{word}\n" for first in _FIRST for word, _ in self._terms.terms_with_prefix(field, mark + first)
+                f"{word}\n" for first in _first_letters() for word, _ in self._terms.terms_with_prefix(field, mark + first)
             )
         matches = re.compile(re.escape(mark) + pattern).fullmatch
         found: dict[str, None] = {}

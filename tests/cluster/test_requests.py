@@ -172,6 +172,7 @@ async def test_hits_below_the_least_worth_are_not_sent(engine, generation, gener
         assert b'"min_score":2.9' in engine.sent("_msearch")[0]
         assert {hit.score for hit in found} == {3.0}
         assert len(snapshot.text.weighed_chunks(WeighedSearch(worth, 50, 1.0, Filter()))) > len(found)
+        assert snapshot.text.weighed_chunks(WeighedSearch(worth, 50, 1.0, Filter(), least_words=2)) == found
         assert snapshot.text.weighed_chunks(WeighedSearch({"zeppelin": 1.0}, 50, 0.5, Filter())) == []
 
 

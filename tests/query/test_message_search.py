@@ -25,6 +25,9 @@ from codecompass.query import (
     locate_symbol,
     search_code,
 )
+from codecompass.query.messages.message_search import SURE_WORDS, find_messages, sought_message
+from codecompass.store.schema import index_tokens
+from codecompass.store.text_queries import Filter
 
 FILES = {
     "src/ledger.py": '''\
@@ -349,6 +352,24 @@ def test_any_literal_of_a_repository_pasted_as_it_stands_is_first(index_of, stat
 
 
 QUESTION = "account 7 was closed on 2024-01-02, nothing can be posted"
+
+
+def test_for_a_question_in_words_only_texts_with_enough_of_its_words_are_read(bank):
+    words = {"stamp", "office", "bell", "crack"}
+
+    def counts(**how):
+        search = sought_message(bank, "stamp office bell crack", Filter(), **how).search
+        return [len(words & set(index_tokens(bank.text.chunk_text(hit)))) for hit in bank.text.weighed_chunks(search)]
+
+    assert any(count < SURE_WORDS for count in counts())
+    assert all(count >= SURE_WORDS for count in counts(only_sure=True))
+
+
+@pytest.mark.parametrize("message", ["teller Ann forgot an umbrella beside the counter", "bell has a crack in it"])
+def test_a_question_in_words_that_is_a_message_finds_it_though_few_texts_are_read(bank, message):
+    found = find_messages(bank, sought_message(bank, message, Filter(), only_sure=True))
+
+    assert any(each.is_sure for each in found)
 
 
 def counted(n_looks):

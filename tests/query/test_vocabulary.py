@@ -13,6 +13,9 @@ FILES = {
     "d.py": "émigré_group_version = 3\n",
     "e.py": "group = version\n",
     "f.py": "x9groupversion = 4\n",
+    "g.py": "\u0432\u0435\u0440GroupVersion = my_\u03d2group_version\n",
+    "h.py": "\uac00groupVersion = 6\n",
+    "i.py": "\u03d2groupVersion = \u0432\u0435\u0440\u0441\u0438\u044f\n",
 }
 
 
@@ -27,6 +30,7 @@ FILES = {
         regex_terms("(?i)GROUPversion"),
         regex_terms("oupVersion|p_version"),
         text_terms("nowhereInIt"),
+        text_terms("\u0435\u0440\u0441\u0438"),
     ],
 )
 def test_kept_words_give_the_same_texts_as_a_walk(index_of, narrowing):
@@ -60,6 +64,14 @@ def test_words_are_kept_only_for_an_index_that_is_asked_again():
     assert words.words_with("body", "", ["egr"], ".*egr.*") == ["regroup"]
     assert terms.n_read == n_read
     assert words.words_with("names", "=", ["oup"], ".*oup") is None
+
+
+def test_words_that_begin_with_a_letter_of_another_alphabet_are_kept_too():
+    words = Vocabulary(Dictionary(["\u00fcbergroup", "\u0432group", "\uac00group"]))
+
+    found = [words.words_with("body", "", ["oup"], ".*oup") for _ in range(WALKS + 1)]
+
+    assert found[-1] == ["\u00fcbergroup", "\u0432group"]
 
 
 def test_a_piece_of_very_many_words_is_left_to_the_walk(monkeypatch):

@@ -4,6 +4,7 @@ Done for every intent, because many messages do not look like one. Candidates ar
 message's words (rare words are worth more); the most promising are then aligned with the message.
 """
 
+import string
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -16,7 +17,7 @@ from msgspec import Struct
 
 from codecompass.languages.records import SymbolKind
 from codecompass.query.messages.message_alignment import Alignment, PreparedMessage, align
-from codecompass.query.messages.message_parsing import Message, read_message, read_source, sub_tokens
+from codecompass.query.messages.message_parsing import MAX_PIECES, Message, read_message, read_source, sub_tokens
 from codecompass.query.options import no_deadline
 from codecompass.query.search_hits import RankedPlace, Signals, as_symbol, enclosing_symbol, narrowest
 from codecompass.query.words.query_words import STOP_WORDS
@@ -53,6 +54,13 @@ VALUE_WORDS: Final = 3
 
 PLACEHOLDER_BRIEFLY: Final = r"(?:[$#%]?\{[^{}\n]*\}|%[\w$.]+|\$\w+|\\\([^\n]*\)|[\"'`][^\"'`\n]*[\"'`])"
 
+MAX_BETWEEN: Final = 120
+"""Characters of a value between two pairs of adjacent words, with the code around it."""
+
+_ALPHANUMERIC: Final = (string.ascii_lowercase + string.digits).encode()
+_ANYWHERE: Final = (-1, MAX_PIECES)
+"""The places of a word that is not written in ASCII."""
+
 TELLING_WORTH: Final = 0.35
 """Least worth of a pair of adjacent words, in units of the worth of a word that one text has."""
 
@@ -80,6 +88,10 @@ MAX_JOINED: Final = 4
 
 SURROUNDING_WORTH: Final = 0.3
 """Worth of a word around the message, compared with one in it, for finding candidates."""
+
+MAX_COUNTED: Final = 6
+"""Words of a message up to which the index is asked for texts with several of them: most have too few, and are not read. For more
+words, counting takes the index longer than reading."""
 
 UNKNOWN_WORTH: Final = 0.125
 """Worth of a word that is not a token in any text but may be part of one, in units of the worth of a word that one text has."""
@@ -114,9 +126,11 @@ class SoughtMessage(Struct, frozen=True):
     """The worth of the whole message."""
     may_be_template: bool
     search: WeighedSearch
+    only_sure: bool
+    """Whether texts are left out that can hardly be certain, which most questions in words have many of."""
 
 
-def sought_message(snapshot: Snapshot, text: str, where: Filter) -> SoughtMessage | None:
+def sought_message(snapshot: Snapshot, text: str, where: Filter, *, only_sure: bool = False) -> SoughtMessage | None:
     """Returns `text` as a message; None for a name, for few words, or if no word is in the index."""
     message = read_message(text)
     if message.word_count < MIN_WORDS:
@@ -130,21 +144,30 @@ def sought_message(snapshot: Snapshot, text: str, where: Filter) -> SoughtMessag
     # A template with fewer words is never certain.
     may_be_template = len({piece.text for piece in message.pieces if piece.is_core}) >= SURE_WORDS
     least = LEAST_SHARE if may_be_template else ALL_OF_IT
-    search = WeighedSearch(_sought(snapshot, message, worth, total), CANDIDATES, least * most, where)
-    return SoughtMessage(message, worth, wanted, most, may_be_template, search)
+    sought = _sought(snapshot, message, worth, total)
+    least_words = _least_words(message, worth) if only_sure and len(sought) <= MAX_COUNTED else 1
+    search = WeighedSearch(sought, CANDIDATES, least * most, where, least_words)
+    return SoughtMessage(message, worth, wanted, most, may_be_template, search, only_sure)
 
 
-def find_messages(
-    snapshot: Snapshot, sought: SoughtMessage, is_expired: Callable[[], bool] = no_deadline, *, only_sure: bool = False
-) -> list[FoundMessage]:
-    """Returns where a message occurs in the source, best first; empty if the time is up. With `only_sure`, texts that can hardly
-    be certain are left out, which most questions in words have many of.
+def _least_words(message: Message, worth: Mapping[str, float]) -> int:
+    """Returns how many of the message's words a text must have to be certainly its origin: SURE_WORDS, or all of it."""
+    tokens = [piece.token for piece in message.pieces]
+    is_split = len(set(tokens)) < len({piece.text for piece in message.pieces})
+    # Parts of one word of the index are several words of a message.
+    return (
+        1 if is_split else max(1, min(SURE_WORDS, len({piece.token for piece in message.pieces if piece.is_core} & set(worth))))
+    )
+
+
+def find_messages(snapshot: Snapshot, sought: SoughtMessage, is_expired: Callable[[], bool] = no_deadline) -> list[FoundMessage]:
+    """Returns where a message occurs in the source, best first; empty if the time is up.
 
     `is_expired` is called before each chunk that is read or compared, which takes up to a millisecond.
     """
     message, wanted, most = sought.message, sought.wanted, sought.most
     chunks = snapshot.text.weighed_chunks(sought.search)
-    part_of = _part_finder(message, sought.worth, wanted.unit, only_sure=only_sure)
+    part_of = _part_finder(message, sought.worth, wanted.unit, only_sure=sought.only_sure)
     exact: list[_Part] = []
     others: list[_Part] = []
     is_settled = False
@@ -203,7 +226,8 @@ def _part_finder(
     message: Message, worth: Mapping[str, float], unit: float, *, only_sure: bool
 ) -> Callable[[ChunkHit, str, bool], _Part | None]:
     """Returns a function that finds the lines of a chunk around words that are adjacent in the message too, or separated by a
-    placeholder; it returns None for a chunk without such words, with `only_sure` also for one with a single such pair.
+    placeholder; it returns None for a chunk without such words, with `only_sure` also for one without two such pairs in a row, or
+    with few of the words.
 
     It takes a few microseconds per chunk; the comparison takes 300.
     """
@@ -212,9 +236,9 @@ def _part_finder(
         if piece.before or not tokens or tokens[-1] != piece.token:
             tokens.append(piece.token if piece.is_core and piece.token in worth else "")
     pairs = [(one, other) for one, other in dict.fromkeys(pairwise(tokens)) if one and other]
-    telling = [pair for pair in pairs if worth[pair[0]] + worth[pair[1]] >= TELLING_WORTH * unit] or pairs
+    telling = () if only_sure else [pair for pair in pairs if worth[pair[0]] + worth[pair[1]] >= TELLING_WORTH * unit]
     # The escape of a line break adds its letter to the next word.
-    patterns = [rf"{one}[\W_]+n?{other}" for one, other in telling]
+    patterns = [rf"{one}[\W_]+n?{other}" for one, other in telling or pairs]
     for number, token in enumerate(tokens):
         later = "|".join(dict.fromkeys(filter(None, tokens[number + 2 : number + 2 + VALUE_WORDS])))
         if token and later:
@@ -223,8 +247,12 @@ def _part_finder(
         return lambda hit, text, has_all: _Part(hit, 0, text, 0, is_exact=False)
     compiled = _compiled("|".join(patterns))
     words = index_tokens(message.core)
-    # SURE_WORDS words in a row are two pairs, unless some pairs are not looked for.
-    least_pairs = 2 if only_sure and len(telling) == len(pairs) else 1
+    places: dict[bytes, tuple[int, int]] = {}
+    for number, token in enumerate(tokens):
+        places[token.encode()] = (places.get(token.encode(), (number,))[0], number)
+    texts = {piece.text for piece in message.pieces}
+    # Others may be written in several ways.
+    all_words = [text.encode() for text in texts] if only_sure and all(map(str.isascii, texts)) else ()
 
     @cache
     def all_of_it() -> "re2._Regexp":
@@ -235,19 +263,42 @@ def _part_finder(
         spans = [found.span() for found in compiled.finditer(data)]
         if not spans:
             return None
-        pairs = len({data[first:last].lower() for first, last in spans})
+        pairs = [data[first:last].lower() for first, last in spans]
+        is_exact = has_all and bool(words) and all_of_it().search(data) is not None
+        if only_sure and not is_exact:
+            spans = _rows(spans, pairs, places)
+            if not spans:
+                return None
         first, last = spans[0][0], spans[-1][1]
         for _ in range(LINES_AROUND):
             first = data.rfind(b"\n", 0, max(0, first))
             last = data.find(b"\n", last + 1) if last >= 0 else last
         first = max(0, first + 1)
         part = data[first : last if last >= 0 else len(data)]
-        is_exact = has_all and bool(words) and all_of_it().search(part) is not None
-        if pairs < least_pairs and not is_exact:
+        if only_sure and not is_exact and _has_few(all_words, part):
             return None
-        return _Part(hit, data.count(b"\n", 0, first), part.decode(), pairs, is_exact)
+        return _Part(hit, data.count(b"\n", 0, first), part.decode(), len(set(pairs)), is_exact)
 
     return find
+
+
+def _rows(
+    spans: Sequence[tuple[int, int]], pairs: Sequence[bytes], places: Mapping[bytes, tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Returns the spans of two pairs of adjacent words, in the order of the message, that are next to each other or have a value
+    between them. `places` are the first and the last place of each word in the message."""
+    order = [places.get(pair[: len(pair) - len(pair.lstrip(_ALPHANUMERIC))], _ANYWHERE) for pair in pairs]
+    return [
+        (first[0], second[1])
+        for (first, second), (one, other) in zip(pairwise(spans), pairwise(order), strict=True)
+        if second[0] - first[1] <= MAX_BETWEEN and one[0] < other[1]
+    ]
+
+
+def _has_few(words: Sequence[bytes], part: bytes) -> bool:
+    """Whether lines have fewer than SURE_WORDS of some words, which are in lower case; False for no words."""
+    lower = part.lower()
+    return bool(words) and sum([word in lower for word in words]) < SURE_WORDS
 
 
 def _compiled(pattern: str) -> "re2._Regexp":

@@ -14,7 +14,6 @@ from codecompass.query.search_hits import RankedPlace, as_symbol
 from codecompass.query.words.definition_values import (
     CONTAINERS,
     MAX_SHOWN_LINES,
-    ValuedDefinition,
     ValuedFile,
     n_lines,
     prepared_question,
@@ -111,19 +110,21 @@ class _Shown(Struct, frozen=True):
     """The first place of a file, the definition shown in its place if any, and the definitions beside it."""
 
     place: RankedPlace
-    instead: ValuedDefinition | None
+    instead: DefinitionSpan | None
+    focus: int
+    """The line of that definition with most of the question, 0 without one."""
     also: Sequence[DefinitionSpan]
 
     def spans(self) -> Iterator[DefinitionSpan]:
         """Yields the definitions whose rows are needed."""
         if self.instead is not None:
-            yield self.instead.span
+            yield self.instead
         yield from self.also
 
     def with_rows(self, rows: Mapping[int, SymbolRow]) -> RankedPlace:
         """Returns the place as an answer shows it."""
         place = msgspec.structs.replace(self.place, also=tuple(rows[span.id] for span in self.also))
-        return place if self.instead is None else as_symbol(place, rows[self.instead.span.id], self.instead.focus)
+        return place if self.instead is None else as_symbol(place, rows[self.instead.id], self.focus)
 
 
 def _shown_places(place: RankedPlace, valued: ValuedFile) -> Iterator[_Shown]:
@@ -134,19 +135,21 @@ def _shown_places(place: RankedPlace, valued: ValuedFile) -> Iterator[_Shown]:
         first, last = valued.section
         place = msgspec.structs.replace(place, type="snippet", line_start=first, line_end=last, symbol=None, focus=0)
     if not found:
-        yield _Shown(place, None, ())
+        yield _Shown(place, None, 0, ())
         return
     named = place.symbol if place.signals.exact or place.signals.qualified else None
     is_kept = found[0].is_weak or valued.plain > found[0].value or (named is not None and named.kind not in CONTAINERS)
     others = [each for each in found if place.symbol is None or each.span.id != place.symbol.id] if is_kept else found[1:]
     also = [each for each in others[:MAX_ALSO] if is_kept or each.rank >= LEAST_ALSO * found[0].rank]
-    yield _Shown(place, None if is_kept else found[0], tuple(each.span for each in also))
+    shown = None if is_kept else found[0].span
+    yield _Shown(place, shown, 0 if shown is None else valued.focus_of(shown), tuple(each.span for each in also))
     rest = [each for each in others[len(also) :] if n_lines(each.span) <= MAX_SHOWN_LINES]
     if is_kept:
         rest = [each for each in rest if not place.line_start <= each.span.line_start <= each.span.line_end <= place.line_end]
     if rest:
         score = SECOND_PLACE * place.score
-        yield _Shown(msgspec.structs.replace(place, score=score), rest[0], tuple(each.span for each in rest[1 : 1 + MAX_ALSO]))
+        shown, further = rest[0].span, tuple(each.span for each in rest[1 : 1 + MAX_ALSO])
+        yield _Shown(msgspec.structs.replace(place, score=score), shown, valued.focus_of(shown), further)
 
 
 def _is_same(place: RankedPlace, row: DefinitionSpan) -> bool:

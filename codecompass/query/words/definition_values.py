@@ -7,7 +7,7 @@ the lines of definitions nested in a type, scored like BM25.
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -112,8 +112,6 @@ class ValuedDefinition(Struct, frozen=True, gc=False):
     """For comparison with definitions of other files."""
     rank: float
     """For comparison with definitions of the same file."""
-    focus: int
-    """Its line with most of the question."""
     is_weak: bool = False
     """Whether it matches too few words of the question to be shown."""
 
@@ -129,6 +127,8 @@ class ValuedFile(Struct, frozen=True):
     """The larger of the two, for comparison with other files."""
     words: float
     """How much of the question is anywhere in the file: 0..1."""
+    focus_of: Callable[[DefinitionSpan], int]
+    """Returns the line of a definition with most of the question."""
     section: tuple[int, int] | None = None
     """Lines that are worth more as text than those of the first place."""
 
@@ -140,8 +140,6 @@ class _FileHits(Struct, frozen=True):
     """Line numbers with matches, ascending."""
     words: tuple[Mapping[int, float], ...]
     """For each of these lines, the matching words by number, with the sum of their matches."""
-    worths: tuple[float, ...]
-    """The worth of the words of each of these lines."""
     empty: frozenset[int]
     """Line numbers of empty lines."""
 
@@ -233,7 +231,7 @@ def valued_file(
     best = max((each.value for each in found), default=0.0)
     share = _words_share(hits, question, range(len(hits.lines)))
     if not is_asked:
-        return ValuedFile(found, TEXT_FACTOR * plain, max(best, TEXT_SHARE * plain), share)
+        return ValuedFile(found, TEXT_FACTOR * plain, max(best, TEXT_SHARE * plain), share, file.focus)
     # A section of a guide or an entry of a manifest can be an answer, like a definition.
     section: tuple[int, int] | None = None
     most = _words_share(hits, question, hits.within(places[0].line_start, places[0].line_end))
@@ -243,7 +241,7 @@ def valued_file(
         covered = _words_share(hits, question, own)
         if covered > most:
             most, section, plain = covered, (first, last), max(plain, _text_value(own, hits, question))
-    return ValuedFile(found, plain, max(best, plain), share, section)
+    return ValuedFile(found, plain, max(best, plain), share, file.focus, section)
 
 
 def _words_share(hits: _FileHits, question: PreparedQuestion, lines: range) -> float:
@@ -292,10 +290,7 @@ def _hits(texts: Sequence[tuple[int, str]], question: PreparedQuestion) -> _File
                 if at < len(lines) and lines[at] <= line + 1:
                     by_line[lines[at]][number] = 1.0
     empty = frozenset(line for first, text in texts for line in _empty_lines(first, text))
-    matching = tuple([by_line[line] for line in lines])
-    worth = question.worth
-    worths = tuple([sum([worth[number] * min(1.0, match) for number, match in words.items()]) for words in matching])
-    return _FileHits(lines, matching, worths, empty)
+    return _FileHits(lines, tuple([by_line[line] for line in lines]), empty)
 
 
 def _empty_lines(line: int, text: str) -> Iterator[int]:
@@ -335,21 +330,15 @@ class _ValuedSpans:
         length = own_lines = n_lines(row)
         indexes: Sequence[int] = own
         if row.kind in CONTAINERS and row.id in self._inside:
-            elsewhere: set[int] = set()
-            for each in self._inside[row.id]:
-                own_lines -= n_lines(each)
-                elsewhere.update(hits.within(each.line_start, each.line_end))
-            indexes = [index for index in own if index not in elsewhere]
-        worth, wanted = question.worth, question.wanted
+            own_lines -= sum([n_lines(each) for each in self._inside[row.id]])
+            indexes = self._outside_of_members(row, own)
+        wanted = question.wanted
         counts: dict[int, float] = {}
-        focus, most = row.line_start, 0.0
         for index in indexes:
             for number, match in hits.words[index].items():
                 counts[number] = counts.get(number, 0.0) + match
-            if hits.worths[index] > most and hits.lines[index] >= row.line_start:
-                focus, most = hits.lines[index], hits.worths[index]
         if not counts and not in_name:
-            return ValuedDefinition(row, 0.0, 0.0, row.line_start)
+            return ValuedDefinition(row, 0.0, 0.0)
         is_weak = len(counts) < 2 and len(wanted.worth) >= FEW_WORDS and len({*counts, *in_name}) == 1
         in_scope = wanted.numbers_of(row.qualified_name.removesuffix(row.name))
         shares = _shares(counts, max(1, own_lines))
@@ -363,17 +352,35 @@ class _ValuedSpans:
             name = name_share * sum([worth[number] * match for number, match in in_name.items()])
             return (total / question.total + before) * kind + NAMED * name / question.total
 
-        value = worth_of(worth)
+        value = worth_of(question.worth)
         substance = SUBSTANCE * math.log(length) / MOST_SUBSTANCE * kind
         said = SAID * _said(row, question) if question.names else 0.0
-        rank = (value if self._own_worth is worth else worth_of(self._own_worth)) + substance + said
+        rank = (value if self._own_worth is question.worth else worth_of(self._own_worth)) + substance + said
         factor = rank_factor = 1.0
         if length > MAX_SHOWN_LINES:
             factor = LONG
             rank_factor = LONG_SAID if question.is_long else LONG
         elif length <= SHORT_LINES and row.kind not in question.asked_kinds:
             factor = rank_factor = SHORT
-        return ValuedDefinition(row, factor * value, rank_factor * rank, focus, is_weak)
+        return ValuedDefinition(row, factor * value, rank_factor * rank, is_weak)
+
+    def focus(self, row: DefinitionSpan) -> int:
+        """Returns the first line of a definition with most of the question."""
+        hits, worth = self._hits, self._question.worth
+        own = hits.within(row.line_start, row.line_end)
+        most, focus = 0.0, row.line_start
+        for index in self._outside_of_members(row, own) if row.kind in CONTAINERS else own:
+            value = sum([worth[number] * min(1.0, match) for number, match in hits.words[index].items()])
+            if value > most:
+                most, focus = value, hits.lines[index]
+        return focus
+
+    def _outside_of_members(self, row: DefinitionSpan, own: Sequence[int]) -> Sequence[int]:
+        """Returns those of the indexes of a definition's lines that are not in definitions nested in it."""
+        elsewhere: set[int] = set()
+        for each in self._inside.get(row.id, ()):
+            elsewhere.update(self._hits.within(each.line_start, each.line_end))
+        return [index for index in own if index not in elsewhere]
 
     def _found_before(self, row: DefinitionSpan) -> float:
         """Returns the share of an already ranked place that the definition covers, weighted by the place's score: 0..1."""

@@ -162,12 +162,16 @@ def scan_passages(
         matches = matcher(text)
         if not matches:
             continue
-        found = _found_lines(passage, text, matches)
-        if kinds is not None:
-            found = _in_kinds(snapshot, found, kinds)
-        total += len(found)
-        if found and not first.is_full:
-            first.add(found)
+        if first.is_full and kinds is None:
+            # What is only counted is not cut out.
+            total += len(matches)
+        else:
+            found = _found_lines(passage, text, matches)
+            if kinds is not None:
+                found = _in_kinds(snapshot, found, kinds)
+            total += len(found)
+            if found and not first.is_full:
+                first.add(found)
         if total >= options.max_matched_lines:
             warning = f"the scan ended after {total} matching lines; be more specific"
             return Scanned(total, is_counted=False, warning=warning, is_partial=True)
