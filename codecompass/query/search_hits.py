@@ -156,6 +156,8 @@ class Hits(Struct, frozen=True, kw_only=True):
     """What must be said before the hits: how the query was read, or that nothing has it as it was asked."""
     is_verbatim: bool = False
     """Whether the hits have the query as it was asked."""
+    is_weak: bool = False
+    """Whether none of the hits fits the question; `notice` says why."""
     duplicates: int = 0
     """Places left out because another hit shows the same lines."""
     warnings: tuple[str, ...] = ()
