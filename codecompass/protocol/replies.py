@@ -119,6 +119,8 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Only for answers as text, instead of all other code."""
     also: tuple[FurtherDefinition, ...] = ()
     """Further definitions of the file that answer the question, best first."""
+    copies: int = 0
+    """How many places of other files were left out because they are nearly the same."""
     stale: bool = False
     """Whether the file has changed since it was indexed."""
 

@@ -22,6 +22,7 @@ from codecompass.query.messages.traces_and_signatures import frames
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.names.exact_names import is_handle, outdated, symbol_of_handle
 from codecompass.query.names.named_locations import asked_lines, named_files
+from codecompass.query.near_copies import NearCopies
 from codecompass.query.options import TIME_WAS_UP, QueryOptions, no_deadline
 from codecompass.query.parts_of_question import with_named_places
 from codecompass.query.path_globs import plain_path, relative_request
@@ -349,6 +350,7 @@ class _WordSearch:
         shown = [_above(hit, best, index) for index, hit in enumerate(lines)][:end]
         seen = {(hit.place.file.id, hit.place.line_start, hit.place.line_end) for hit in lines}
         quoted = (*quoted, *(hit.place for hit in lines))
+        copies = NearCopies(self._snapshot)
         duplicates = 0
         if len(lines) > end:
             return shown, 0, True, is_late
@@ -360,6 +362,12 @@ class _WordSearch:
                 continue
             key = (place.file.id, place.line_start, place.line_end)
             if key in seen or (candidate not in quoted and _is_around(place, quoted)):
+                duplicates += 1
+                continue
+            original = copies.original(place, shown) if candidate not in quoted else None
+            if original is not None:
+                hit = shown[original]
+                shown[original] = msgspec.structs.replace(hit, n_copies=hit.n_copies + 1)
                 duplicates += 1
                 continue
             if len(shown) == end:

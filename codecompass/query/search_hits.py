@@ -123,6 +123,8 @@ class Hit(Struct, frozen=True, kw_only=True):
     """How well the place matches the requested name (`exact_names.NameMatch`)."""
     held: tuple[MatchedLine, ...] = ()
     """Lines of the place that an answer must show: they have tokens of the question as they were asked."""
+    n_copies: int = 0
+    """Places of other files that are nearly the same and were left out for it."""
 
 
 class HitPage(Struct, frozen=True):

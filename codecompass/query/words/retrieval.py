@@ -397,7 +397,7 @@ WEIGHTS: Final[Mapping[QueryIntent, Weights]] = {
     "error": Weights(text=2.0, path=0.2, stem=0.2, definition=0.2, exact=0.3, phrase=3.0),
 }
 
-LONG_TEXT: Final = Weights(path=1.0, importers=0.2, best=1.0, words=1.0, spread=0.25)
+LONG_TEXT: Final = Weights(path=1.0, importers=0.2, best=1.0, words=1.0, spread=0.15)
 """Weights for a long text: it brings its own synonyms, and large files have more of its many words."""
 
 SIGNALS: Final = tuple(field.name for field in msgspec.structs.fields(Weights))
