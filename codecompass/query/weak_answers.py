@@ -42,7 +42,7 @@ LIKELY_NAMES: Final = 0.5
 
 MAX_NAMES: Final = 12
 
-WHAT_NEXT: Final = "Ask in names of this code, or elsewhere: pass workspace *"
+WHAT_NEXT: Final = "Ask in names of this code, or elsewhere: pass * as workspace"
 
 
 def is_weak(snapshot: Snapshot, intent: QueryIntent, found: Candidates, ranked: Sequence[RankedPlace], weights: Weights) -> bool:

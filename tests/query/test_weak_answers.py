@@ -2,6 +2,7 @@
 
 import pytest
 
+from codecompass.hints import for_people
 from codecompass.protocol.requests import SearchCode
 from codecompass.query import search_code
 
@@ -41,7 +42,7 @@ def test_a_question_about_something_else_has_a_weak_answer_with_places_and_what_
     assert reply.weak
     assert reply.results
     assert reply.notice.startswith("weak: ")
-    assert "workspace *" in reply.notice
+    assert "pass * as workspace" in reply.notice
     assert len(reply.notice) < 200
 
 
@@ -51,6 +52,10 @@ def test_a_question_about_this_code_has_no_weak_answer(ask, query):
 
     assert not reply.weak
     assert not reply.notice
+
+
+def test_people_are_told_the_option_for_all_projects(ask):
+    assert for_people(ask(ELSEWHERE[0]).notice).endswith("Ask in names of this code, or elsewhere with --all")
 
 
 def test_the_reason_names_the_words_that_are_nowhere(ask):
