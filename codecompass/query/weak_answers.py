@@ -44,6 +44,8 @@ MAX_NAMES: Final = 12
 
 WHAT_NEXT: Final = "Ask in names of this code, or elsewhere: pass * as workspace"
 
+WEAK_EVERYWHERE: Final = "weak: no project has much of the question in one place. Ask in names of the code"
+
 
 def is_weak(snapshot: Snapshot, intent: QueryIntent, found: Candidates, ranked: Sequence[RankedPlace], weights: Weights) -> bool:
     """Returns whether none of the places found by words fits the question. `ranked` is the order before definitions compete."""

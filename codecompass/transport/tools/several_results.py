@@ -25,7 +25,7 @@ from codecompass.protocol.replies import (
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
 from codecompass.query.merging import MergedResults, WorkspacePart, in_turns, merged_page, merged_results
 from codecompass.query.uses.chosen_symbol import MAX_SYMBOLS
-from codecompass.query.weak_answers import weak_notice
+from codecompass.query.weak_answers import WEAK_EVERYWHERE
 from codecompass.transport.calls import CallOutcome
 from codecompass.transport.tools.call import ToolCall, ask_index
 from codecompass.transport.tools.merged_uses import Home, MergedUses
@@ -107,9 +107,10 @@ def _page(call: ToolCall, request: SearchCode | LocateSymbol, answers: Answers) 
         )
     searched = [reply for _, reply in replies if isinstance(reply, SearchCodeReply)]
     is_verbatim = any(reply.is_verbatim for reply in searched)
-    weak = bool(searched) and all(reply.weak for reply in searched)
-    if len(notices) > 1:
-        notice = weak_notice(()) if weak else ""
+    everything = [*searched, *([page] if isinstance(page, SearchCodeReply) else [])]
+    weak = bool(everything) and all(reply.weak for reply in everything)
+    if weak and merged.results:
+        notice = WEAK_EVERYWHERE
     return SearchCodeReply(
         weak=weak,
         notice="" if is_verbatim else notice,
