@@ -53,6 +53,7 @@ _FOR_PEOPLE: Final = {
     "leave ref out": "leave --ref out",
     "questions with ref are": "questions with --ref are",
     "pass another workspace": "name another with --workspace",
+    "elsewhere: pass * as workspace": "elsewhere with --all",
     "pass workspace": "name one with --workspace",
     "pass a workspace that": "name a project that",
     "leave project_id out": "leave --project-id out",

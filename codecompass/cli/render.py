@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from codecompass.cli.invocation import shown_path
 from codecompass.cli.terminal import Style, Terminal, columns, cut, printable
 from codecompass.protocol.replies import Excerpt, FileOutlineReply, OutlineNode, Result
-from codecompass.protocol.text.code import LINES, Name, further_line, gathered, place_of, short_name
+from codecompass.protocol.text.code import LINES, Name, further_lines, gathered, place_of, short_name
 
 if TYPE_CHECKING:
     from codecompass.protocol.difference_replies import DiffContextReply, DiffItem, DiffPiece, DiffVersion
@@ -76,8 +76,8 @@ def write_hits(
             _write_code(terminal, f"{number}  ", text, pattern, indent=width + 2)
         if excerpt.n_omitted:
             terminal.line(terminal.style(" " * width + "  …", "dim"))
-        if result.also:
-            terminal.line(terminal.style(" " * width + "  " + printable(further_line(result)), "dim"))
+        for beside in further_lines(result):
+            terminal.line(terminal.style(" " * width + "  " + printable(beside), "dim"))
 
 
 def _write_lines(terminal: Terminal, root: Path | None, result: Result, pattern: re.Pattern[str] | None) -> None:

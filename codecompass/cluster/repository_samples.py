@@ -23,7 +23,8 @@ from codecompass.protocol.replies import SearchEvidence
 from codecompass.query.file_listing import path_texts
 from codecompass.query.merging import SAMPLED_CHUNKS, evidence_of
 from codecompass.query.names.name_lookup import NameLikeness, likeness_to, sought_names
-from codecompass.query.words.query_words import name_parts, query_words
+from codecompass.query.words.long_question import asked_words
+from codecompass.query.words.query_words import name_parts
 from codecompass.query.words.retrieval import coverage_query
 from codecompass.store.schema import CHUNK_RECORD, FILE_RECORD, SYMBOL_RECORD
 from codecompass.store.text_queries import Narrowing
@@ -67,7 +68,7 @@ class Across:
         """Returns samples of the SAMPLED_REPOSITORIES that match the words of `query` best, by repository. `generations` are
         those to search, by repository. Raises EngineUnavailable."""
         parts = self._of(generations)
-        words = query_words(query)
+        words = asked_words(query)
         if not parts or not words:
             return {}
         rare = self._rarities.of(next(iter(parts)), _FIELDS, coverage_query({word.text: 1.0 for word in words}))

@@ -119,6 +119,8 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Only for answers as text, instead of all other code."""
     also: tuple[FurtherDefinition, ...] = ()
     """Further definitions of the file that answer the question, best first."""
+    copies: int = 0
+    """How many places of other files were left out because they are nearly the same."""
     stale: bool = False
     """Whether the file has changed since it was indexed."""
 
@@ -170,9 +172,11 @@ class SearchEvidence(Struct, frozen=True, omit_defaults=True):
 
 class SearchCodeReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Hits, best first. `total_candidates` counts the matches of all pages, in `unit`: places are candidates, of which some may
-    turn out to be none; lines and files are exact if `is_counted`, else at least so many. `evidence` is present if the answer
+    turn out to be none; lines and files are exact if `is_counted`, else at least so many. `weak`: nothing found fits the
+    question, and `notice` says why. `evidence` is present if the answer
     will be merged with those of other workspaces; clients never get it."""
 
+    weak: bool = False
     notice: str = ""
     """What comes before the hits: how the query was read, or that nothing has it as it was asked."""
     results: tuple[Result, ...]

@@ -30,7 +30,8 @@ from codecompass.query.messages.quotation import quotation_of
 from codecompass.query.names.exact_names import NameMatch
 from codecompass.query.search_hits import Hit, RankedPlace
 from codecompass.query.source_lines import lines_of
-from codecompass.query.words.query_words import WantedWords, query_words
+from codecompass.query.words.long_question import asked_words
+from codecompass.query.words.query_words import WantedWords
 from codecompass.query.words.retrieval import coverage_query, inverse_frequency, n_chunks, word_frequency
 from codecompass.store.snapshot import Snapshot
 
@@ -213,7 +214,7 @@ def sample_evidence(snapshot: Snapshot, query: str) -> SearchEvidence:
 def evidence_of(query: str, frequencies: Mapping[str, int], n_texts: int, best: Sequence[tuple[float, str]]) -> SearchEvidence:
     """Returns the same evidence for an index known only by numbers: how many of its `n_texts` have each word, and the scores and
     texts with most of the query, best first: SAMPLED_CHUNKS or more."""
-    words = tuple(WordEvidence(word.text, word.weight, frequencies.get(word.text, 0)) for word in query_words(query))
+    words = tuple(WordEvidence(word.text, word.weight, frequencies.get(word.text, 0)) for word in asked_words(query))
     return _sample(query, words, n_texts, best)
 
 
@@ -230,7 +231,7 @@ def _sample(query: str, words: tuple[WordEvidence, ...], n_texts: int, best: Seq
 
 def _words(snapshot: Snapshot, query: str) -> tuple[WordEvidence, ...]:
     total = n_chunks(snapshot)
-    return tuple(WordEvidence(word.text, word.weight, word_frequency(snapshot, word.text, total)) for word in query_words(query))
+    return tuple(WordEvidence(word.text, word.weight, word_frequency(snapshot, word.text, total)) for word in asked_words(query))
 
 
 def _of_place(snapshot: Snapshot, place: RankedPlace, wanted: WantedWords) -> tuple[float, ...]:

@@ -22,6 +22,7 @@ from codecompass.query.messages.traces_and_signatures import frames
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.names.exact_names import is_handle, outdated, symbol_of_handle
 from codecompass.query.names.named_locations import asked_lines, named_files
+from codecompass.query.near_copies import NearCopies
 from codecompass.query.options import TIME_WAS_UP, QueryOptions, no_deadline
 from codecompass.query.parts_of_question import with_named_places
 from codecompass.query.path_globs import plain_path, relative_request
@@ -39,10 +40,11 @@ from codecompass.query.search_hits import (
 from codecompass.query.shaping import Page, ResultShape, ranking_reasons, shape
 from codecompass.query.source_lines import listed
 from codecompass.query.verbatim import MAX_LENGTH, HeldText, few_lines, find_verbatim, held_text, with_held_tokens
+from codecompass.query.weak_answers import is_weak, weak_notice
 from codecompass.query.words import retrieval
 from codecompass.query.words.best_definitions import with_best_definitions
 from codecompass.query.words.exact_scan import FoundLine, scan
-from codecompass.query.words.intent import classify, missing_names, unknown_words, unquoted
+from codecompass.query.words.intent import absent_words, classify, missing_names, unknown_words, unquoted
 from codecompass.query.words.line_matchers import escaped
 from codecompass.query.words.long_question import long_question
 from codecompass.query.words.query_words import QueryWord, WantedWords, name_parts, query_words
@@ -174,6 +176,7 @@ class _WordSearch:
             shown=shown,
             total=len(shown),
             next_offset=0,
+            is_weak=True,
             notice=f"not found in the index: {listed((held.text,))}{'; similar:' if shown else ''}",
         )
 
@@ -239,6 +242,7 @@ class _WordSearch:
         unknown = unknown_words(snapshot, query)
         if unknown:
             ranked = []
+        is_vague = bool(unknown) or (options.meaning is None and is_weak(snapshot, intent, found, ranked, weights))
         if kinds is None and weights.best and not is_partial:
             # A page of several workspaces shows few of each.
             is_short = options.is_for_merging and options.saves_work
@@ -283,7 +287,9 @@ class _WordSearch:
         # Most tokens of a long text are those of the program that it shows.
         if kinds is None and not is_partial and len(query.split()) > 1 and self._long is None:
             shown = with_held_tokens(snapshot, query, shown, ranked, where, asked.page.limit, options, is_expired)
-        notice, word_warnings = self._word_notes(unknown, is_empty=not shown)
+        # What ranks above everything found by words answers directly.
+        is_vague = is_vague and not lines and (self._long is not None or _highest(ranked) <= best)
+        notice, word_warnings = self._word_notes(unknown, is_empty=not shown, is_vague=is_vague)
         return Hits(
             shown=tuple(shown),
             intent=intent,
@@ -291,6 +297,7 @@ class _WordSearch:
             next_offset=asked.page.offset + len(shown) if has_more and shown else 0,
             duplicates=duplicates,
             wanted=found.wanted,
+            is_weak=is_vague,
             notice=notice,
             warnings=(*warnings, *word_warnings, *meaning_warnings, *((TIME_WAS_UP,) if is_partial else ())),
             is_partial=is_partial,
@@ -339,6 +346,7 @@ class _WordSearch:
         shown = [_above(hit, best, index) for index, hit in enumerate(lines)][:end]
         seen = {(hit.place.file.id, hit.place.line_start, hit.place.line_end) for hit in lines}
         quoted = (*quoted, *(hit.place for hit in lines))
+        copies = NearCopies(self._snapshot)
         duplicates = 0
         if len(lines) > end:
             return shown, 0, True, is_late
@@ -352,15 +360,21 @@ class _WordSearch:
             if key in seen or (candidate not in quoted and _is_around(place, quoted)):
                 duplicates += 1
                 continue
+            original = copies.original(place, shown) if candidate not in quoted else None
+            if original is not None:
+                hit = shown[original]
+                shown[original] = msgspec.structs.replace(hit, n_copies=hit.n_copies + 1)
+                duplicates += 1
+                continue
             if len(shown) == end:
                 return shown, duplicates, True, is_late
             seen.add(key)
             shown.append(Hit(place=place))
         return shown, duplicates, False, is_late
 
-    def _word_notes(self, unknown: tuple[str, ...], *, is_empty: bool) -> tuple[str, tuple[str, ...]]:
-        """Returns what is said before the hits about the words of a query (that none is in the index, or that an identifier is
-        not), and the warnings about filters."""
+    def _word_notes(self, unknown: tuple[str, ...], *, is_empty: bool, is_vague: bool) -> tuple[str, tuple[str, ...]]:
+        """Returns what is said before the hits about the words of a query (that none is in the index, that an identifier is not,
+        or that no place fits), and the warnings about filters."""
         asked, query, request = self._asked, self._query, self._asked.request
         if is_empty and is_handle(query):
             return "", (outdated(query).message,)
@@ -371,6 +385,9 @@ class _WordSearch:
             return f"no word of the query occurs in the index: {listed(unknown)}", ()
         is_question = self._intent in ("symbol", "natural_language") and self._long is None
         missing = missing_names(self._snapshot, query) if is_question else ()
+        if is_vague:
+            absent = absent_words(self._snapshot, query) if self._long is None else ()
+            return weak_notice(tuple(dict.fromkeys((*missing, *absent)))), ()
         return (f"not found in the index: {listed(missing)}" if missing else ""), ()
 
 
@@ -521,6 +538,7 @@ def search_code(
     metadata = answer_metadata(snapshot, state, warnings=warnings, is_truncated=page.is_cut, is_partial=hits.is_partial)
     shown = hits.shown[: len(page.results)]
     return SearchCodeReply(
+        weak=hits.is_weak,
         notice=hits.notice,
         results=page.results,
         query_intent=hits.intent,

@@ -123,6 +123,8 @@ class Hit(Struct, frozen=True, kw_only=True):
     """How well the place matches the requested name (`exact_names.NameMatch`)."""
     held: tuple[MatchedLine, ...] = ()
     """Lines of the place that an answer must show: they have tokens of the question as they were asked."""
+    n_copies: int = 0
+    """Places of other files that are nearly the same and were left out for it."""
 
 
 class HitPage(Struct, frozen=True):
@@ -156,6 +158,8 @@ class Hits(Struct, frozen=True, kw_only=True):
     """What must be said before the hits: how the query was read, or that nothing has it as it was asked."""
     is_verbatim: bool = False
     """Whether the hits have the query as it was asked."""
+    is_weak: bool = False
+    """Whether none of the hits fits the question; `notice` says why."""
     duplicates: int = 0
     """Places left out because another hit shows the same lines."""
     warnings: tuple[str, ...] = ()

@@ -210,6 +210,7 @@ def _result(snapshot: Snapshot, item: Hit, wanted: ResultShape) -> Result:
         content=content,
         start_line=place.line_start if content else 0,
         end_line=place.line_end if content else 0,
+        copies=item.n_copies,
     )
     return _with_further(result, place, HIT_BYTES if level == "signature" else wanted.max_bytes) if is_described else result
 
@@ -234,6 +235,7 @@ def _text_result(snapshot: Snapshot, item: Hit, wanted: ResultShape, *, is_brief
         result_type="lines" if level == "signature" and _is_line(item, wanted, is_brief=is_brief) else _type_of(place),
         excerpt=_excerpt(snapshot, item, level, wanted, is_brief=is_brief),
         also=() if is_location or is_brief else _further(place),
+        copies=item.n_copies,
     )
 
 

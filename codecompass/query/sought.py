@@ -33,7 +33,8 @@ from codecompass.query.names.exact_names import is_handle, symbol_of_handle
 from codecompass.query.names.named_locations import AskedLines, asked_lines, places_of_lines
 from codecompass.query.path_globs import plain_path, relative_to_root
 from codecompass.query.words.exact_scan import scan_narrowing
-from codecompass.query.words.query_words import identifiers, is_code_name, name_parts, query_words, stem
+from codecompass.query.words.long_question import asked_words, long_question
+from codecompass.query.words.query_words import identifiers, is_code_name, name_parts, stem
 from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
@@ -196,16 +197,17 @@ def _of_text(text: str, root: str, globs: str | None) -> Sought:
     names: dict[str, float] = {}
     if phrase and "\n" not in phrase and len(phrase) <= MAX_PHRASE_LENGTH:
         names[phrase] = PHRASE_WORTH
-    found = identifiers(text)
+    long = long_question(text)
+    found = identifiers(text) if long is None else tuple(long.names)
     for name in found:
-        if is_code_name(name) or len(found) == 1:
+        if is_code_name(name) or len(found) == 1 or long is not None:
             parts = name_parts(name)
             names.setdefault(name, NAME_WORTH)
             for part in parts[-1:]:
                 names.setdefault(part, NAME_WORTH)
             for part in parts[:-1]:
                 names.setdefault(part, SCOPE_WORTH)
-    for token in _TOKEN.findall(text):
+    for token in _TOKEN.findall(text) if long is None else ():
         for bare in (token.strip(_QUOTES + ".,;?!"), token.lstrip(_LEFT_OF_TOKEN).rstrip(_RIGHT_OF_TOKEN)):
             if len(bare) > 1 and _ODD.search(bare) is not None:
                 names.setdefault(bare, NAME_WORTH)
@@ -213,7 +215,7 @@ def _of_text(text: str, root: str, globs: str | None) -> Sought:
     for frame in traced:
         for part in name_parts(frame.name)[-1:]:
             names.setdefault(part, NAME_WORTH)
-    paths = [frame.path for frame in traced] + _PATH.findall(text)
+    paths = [frame.path for frame in traced] + (_PATH.findall(text) if long is None else list(long.paths))
     asked = asked_lines(text)
     return Sought(
         names=tuple(list(names.items())[:MAX_NAMES]),
@@ -257,7 +259,7 @@ def _of_name(name: str, root: str, *, path: str | None, globs: str | None, follo
 def _words(text: str) -> Iterator[tuple[str, float]]:
     """Yields the words of a text, cut to their stems if those begin them."""
     words: dict[str, float] = {}
-    for word in query_words(text):
+    for word in asked_words(text):
         root = stem(word.text)
         is_beginning = len(root) >= MIN_STEM_LENGTH and word.text.startswith(root)
         words.setdefault(root if is_beginning else word.text, word.weight)

@@ -19,7 +19,8 @@ from codecompass.query.names.exact_names import is_handle
 from codecompass.query.names.name_lookup import sought_names
 from codecompass.query.names.named_locations import asked_lines
 from codecompass.query.words.exact_scan import scan_narrowing
-from codecompass.query.words.query_words import name_parts, query_words
+from codecompass.query.words.long_question import asked_words
+from codecompass.query.words.query_words import name_parts
 from codecompass.store.schema import index_tokens
 from codecompass.store.text_queries import TOKEN_MARKS, Narrowing, TermPattern
 from codecompass.store.word_summary import WordSummary
@@ -91,7 +92,7 @@ def _can_have(summary: WordSummary, term: TermPattern) -> bool:
 
 def expected_evidence(summaries: Iterable[WordSummary], query: str) -> list[SearchEvidence]:
     """Returns what `merging.sample_evidence` does for each index, without hits."""
-    wanted = query_words(query)
+    wanted = asked_words(query)
     return [
         SearchEvidence(
             n_texts=max(1, summary.n_chunks),

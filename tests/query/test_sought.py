@@ -180,3 +180,29 @@ def test_listing_files_reads_none():
 
 def test_a_request_about_the_index_itself_seeks_nothing():
     assert sought_for(IndexStatus(), ROOT) == Sought()
+
+
+PASTED = """\
+The nightly export of our reports ends too early
+
+Some more details about what was seen, by whom, in which office, under what circumstances, and after how many attempts overall.
+Everything else works as before, colleagues elsewhere observe nothing unusual, restarts help sometimes, sometimes they do not.
+
+I think that `ExportQueue.drain` is to blame, in jobs/export_queue.py, it forgets what `enqueue` was given.
+
+```python
+import gadget
+gadget.run_everything(widget_count=3)
+```
+"""
+
+
+def test_a_long_text_is_sought_by_what_it_is_about_wherever_that_stands():
+    sought = sought_for(SearchCode(query=PASTED), ROOT)
+    words = [word for word, _ in sought.words]
+
+    assert names(sought)[:2] == ["ExportQueue.drain", "drain"]
+    assert not [name for name in names(sought) if "gadget" in name or "widget" in name]
+    assert "jobs/export_queue.py" in sought.paths
+    assert {"enqueu", "drain"} <= set(words)
+    assert len(words) <= MAX_WORDS

@@ -31,6 +31,8 @@ from codecompass.scan.path_roles import (
         "benches/parse.rs",
         "testdata/input.json",
         "TestServer.kt",
+        "src/page.snap",
+        "web/__snapshots__/page.txt",
     ],
 )
 def test_tests_are_known(path):
@@ -120,3 +122,12 @@ def test_a_path_of_any_depth_is_read():
     words = words_of(path)
     assert (words.stem, words.directory) == (("a",), ("some", "words"))
     assert len(words.above) <= MAX_WORDS_ABOVE
+
+
+@pytest.mark.parametrize("path", ["locale/de/app.ftl", "locale/de/app.po", "i18n/app.xliff"])
+def test_translations_are_prose(path):
+    assert role_of(path).is_prose
+
+
+def test_templates_of_a_forge_are_no_product_code():
+    assert role_of(".github/ISSUE_TEMPLATE/bug.yml").is_example

@@ -255,13 +255,15 @@ def _hit(result: Result) -> Iterator[str]:
     elif not excerpt.lines and result.result_type != "file":
         yield span(result.line_start, result.line_end)
     yield from _numbered(excerpt)
+    yield from further_lines(result)
+
+
+def further_lines(result: Result) -> Iterator[str]:
+    """Yields what there is beside a hit: `also name:line, name:line` in its file, and how many others are nearly the same."""
     if result.also:
-        yield further_line(result)
-
-
-def further_line(result: Result) -> str:
-    """Returns the line that names further definitions of a hit's file: `also name:line, name:line`."""
-    return "also " + ", ".join(f"{one_line(each.name)}:{each.line_start}" for each in result.also)
+        yield "also " + ", ".join(f"{one_line(each.name)}:{each.line_start}" for each in result.also)
+    if result.copies:
+        yield f"+{result.copies} nearly the same"
 
 
 def _name(result: Result, *, signature: str) -> Name:

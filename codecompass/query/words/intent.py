@@ -123,9 +123,18 @@ def unknown_words(snapshot: Snapshot, query: str) -> tuple[str, ...]:
 
     A compound name counts as known if it occurs literally or if more than half of its words occur.
     """
+    words = _asked_words(query)
+    return () if any(_is_known(snapshot, word) for word in words) else words
+
+
+def absent_words(snapshot: Snapshot, query: str) -> tuple[str, ...]:
+    """Returns those words of a query that are not known in the sense of `unknown_words`."""
+    return tuple(word for word in _asked_words(query) if not _is_known(snapshot, word))
+
+
+def _asked_words(query: str) -> tuple[str, ...]:
     runs = list(dict.fromkeys(_RUN.findall(query[:MAX_QUERY_CHARACTERS])))[:MAX_QUERY_WORDS]
-    words = [run for run in runs if run.lower() not in STOP_WORDS] or runs
-    return () if any(_is_known(snapshot, word) for word in words) else tuple(words)
+    return tuple([run for run in runs if run.lower() not in STOP_WORDS] or runs)
 
 
 def missing_names(snapshot: Snapshot, query: str) -> tuple[str, ...]:

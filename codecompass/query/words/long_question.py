@@ -11,6 +11,7 @@ Nothing here reads the index or knows any project, form or template.
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -20,16 +21,21 @@ from codecompass.languages.words import word_set
 from codecompass.query.messages.traces_and_signatures import StackFrame, frames
 from codecompass.query.words.intent import classify
 from codecompass.query.words.query_words import (
+    MAX_QUERY_WORDS,
     STOP_WORDS,
     WORDS_OF_CHANGE,
     QueryWord,
     identifiers,
     is_code_name,
+    query_words,
     weighed_words,
 )
 
 MAX_CHARACTERS: Final = 20_000
 """Characters that are read of a text."""
+
+KNOWN_TEXTS: Final = 4
+"""Texts whose reading is kept: each is asked of several workspaces, and read for several purposes."""
 
 LEAST_CHARACTERS: Final = 160
 LEAST_PROSE_WORDS: Final = 12
@@ -122,6 +128,13 @@ class LongQuestion(Struct, frozen=True):
         return "\n".join((self.title, *self.names))
 
 
+def asked_words(text: str) -> tuple[QueryWord, ...]:
+    """Returns up to MAX_QUERY_WORDS words of a query: of a long text the heaviest ones, of any other the first ones."""
+    long = long_question(text)
+    return query_words(text) if long is None else long.words[:MAX_QUERY_WORDS]
+
+
+@lru_cache(maxsize=KNOWN_TEXTS)
 def long_question(text: str) -> LongQuestion | None:
     """Returns what a long text says, None for any other."""
     if len(text) < LEAST_CHARACTERS or not text.strip().count("\n"):

@@ -85,6 +85,8 @@ class Candidates(Struct, frozen=True):
     name_weights: Mapping[tuple[str, ...], float] = {}
     """What the names of a long text count by their places; others count 1."""
     is_long: bool = False
+    known: float = 1.0
+    """For a long text, the share of its most telling words that the index has, by their worth."""
 
 
 class Breadth(Struct, frozen=True, kw_only=True):
@@ -140,10 +142,11 @@ def retrieve(
     what the query says if it is a long text.
     """
     if long is None:
-        asked = asked_roles(query)
+        asked, known = asked_roles(query), 1.0
         words = tuple(QueryWord(word.text, word.weight * asked.weight(word.text)) for word in query_words(query))
     else:
-        asked, query, words = NOTHING_ASKED, long.text, telling_words(snapshot, long.words)
+        asked, query = NOTHING_ASKED, long.text
+        words, known = telling_words(snapshot, long.words)
     text = snapshot.text
     text.expect_words(_counted(words, with_inflections=inflection > 0.0, with_related=lexicon))
     worth = _worth(snapshot, words)
@@ -197,20 +200,24 @@ def retrieve(
         query=query,
         name_weights={} if long is None else {name_parts(name): weight for name, weight in reversed(tuple(long.names.items()))},
         is_long=long is not None,
+        known=known,
     )
 
 
-def telling_words(snapshot: Snapshot, words: Sequence[QueryWord]) -> tuple[QueryWord, ...]:
-    """Returns the words of a long text that say most: of the heaviest those that are rare in the index, too."""
+def telling_words(snapshot: Snapshot, words: Sequence[QueryWord]) -> tuple[tuple[QueryWord, ...], float]:
+    """Returns the words of a long text that say most: of the heaviest those that are rare in the index, too. And how much the
+    index has of as many words that would say most if all were in it: 0..1."""
     words = words[:MAX_WEIGHED_WORDS]
     total = n_chunks(snapshot)
     snapshot.text.expect_words(word.text for word in words)
     valued = []
     for word in words:
         frequency = word_frequency(snapshot, word.text, total)
-        if frequency:
-            valued.append((-word.weight * inverse_frequency(frequency, total), word.text, word))
-    return tuple(word for *_, word in sorted(valued)[:MAX_TELLING_WORDS])
+        valued.append((-word.weight * inverse_frequency(frequency, total), word.text, word, frequency > 0))
+    valued.sort()
+    best = valued[:MAX_TELLING_WORDS]
+    known = sum(worth for worth, *_, is_there in best if is_there) / (sum(worth for worth, *_ in best) or 1.0)
+    return tuple(word for *_, word, is_there in valued if is_there)[:MAX_TELLING_WORDS], known
 
 
 def _counted(words: Sequence[QueryWord], *, with_inflections: bool, with_related: bool) -> Iterator[str]:
@@ -390,7 +397,7 @@ WEIGHTS: Final[Mapping[QueryIntent, Weights]] = {
     "error": Weights(text=2.0, path=0.2, stem=0.2, definition=0.2, exact=0.3, phrase=3.0),
 }
 
-LONG_TEXT: Final = Weights(path=1.0, importers=0.2, best=1.0, words=1.0, spread=0.25)
+LONG_TEXT: Final = Weights(path=1.0, importers=0.2, best=1.0, words=1.0, spread=0.15)
 """Weights for a long text: it brings its own synonyms, and large files have more of its many words."""
 
 SIGNALS: Final = tuple(field.name for field in msgspec.structs.fields(Weights))

@@ -25,6 +25,7 @@ from codecompass.protocol.replies import (
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
 from codecompass.query.merging import MergedResults, WorkspacePart, in_turns, merged_page, merged_results
 from codecompass.query.uses.chosen_symbol import MAX_SYMBOLS
+from codecompass.query.weak_answers import WEAK_EVERYWHERE
 from codecompass.transport.calls import CallOutcome
 from codecompass.transport.tools.call import ToolCall, ask_index
 from codecompass.transport.tools.merged_uses import Home, MergedUses
@@ -94,7 +95,7 @@ def _page(call: ToolCall, request: SearchCode | LocateSymbol, answers: Answers) 
         metadata = replace(metadata, warnings=(*metadata.warnings, *shared))
     total = sum(reply.total_candidates for _, reply in replies) + (0 if page is None else page.total_candidates)
     notices = {reply.notice for _, reply in replies}
-    notice = notices.pop() if len(notices) == 1 else ""
+    notice = next(iter(notices)) if len(notices) == 1 else ""
     if isinstance(request, LocateSymbol):
         return LocateSymbolReply(
             notice=notice,
@@ -106,7 +107,12 @@ def _page(call: ToolCall, request: SearchCode | LocateSymbol, answers: Answers) 
         )
     searched = [reply for _, reply in replies if isinstance(reply, SearchCodeReply)]
     is_verbatim = any(reply.is_verbatim for reply in searched)
+    everything = [*searched, *([page] if isinstance(page, SearchCodeReply) else [])]
+    weak = bool(everything) and all(reply.weak for reply in everything)
+    if weak and merged.results:
+        notice = WEAK_EVERYWHERE
     return SearchCodeReply(
+        weak=weak,
         notice="" if is_verbatim else notice,
         results=merged.results,
         query_intent=next((reply.query_intent for reply in searched), "natural_language"),

@@ -97,3 +97,20 @@ async def test_a_name_is_found_exactly_however_many_projects_have_similar_ones(p
 
     assert [(hit["project"], hit["match"]) for hit in answer["results"][:1]] == [("p6", "exact")]
     assert [each for each in answer["metadata"]["warnings"] if "were not searched" in each] == []
+
+
+async def test_a_question_that_fits_in_no_project_has_a_weak_answer(projects):
+    reply = await ask(projects, "search_code", query="how are shaders of a graphics device compiled before the attempt")
+
+    assert reply["weak"]
+    assert reply["results"]
+    assert reply["notice"].startswith("weak: no project")
+
+
+async def test_one_project_in_which_it_fits_is_enough(projects):
+    projects[3].write({"shaders.py": "def compile_shaders(device):\n    '''Compiles the shaders of a graphics device.'''\n"})
+    await projects[3].sync()
+
+    reply = await ask(projects, "search_code", query="how are shaders of a graphics device compiled")
+
+    assert "weak" not in reply
