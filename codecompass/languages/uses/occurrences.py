@@ -10,7 +10,7 @@ Resolves nothing: that needs the other files (`query.binding`).
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
@@ -124,7 +124,7 @@ class _File:
         line, n_found = 0, 0
         function = -1
         variables: Mapping[str, str] = {}
-        skipped: Set[str] = keywords
+        skipped: frozenset[str] = keywords
         """Names that are no uses until `next_turn`, but after a member operator and the like."""
         unskipped = frozenset(f".{member_marks}{_BEFORE_SELECTOR if has_messages else ''}")
         receivers: dict[str, str] = {}
