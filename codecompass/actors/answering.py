@@ -15,8 +15,10 @@ from codecompass.protocol.requests import (
     DiffContext,
     FreshnessPolicy,
     GetCodeContext,
+    GetFileOutline,
     IndexStatus,
     ListDirectory,
+    LocateSymbol,
     ReadFile,
     Request,
     SearchCode,
@@ -32,6 +34,12 @@ RETRY_AFTER_MS = 1000
 def needs_symbols(request: Request) -> bool:
     """Whether the request can be answered from symbols alone; the others also use the text index."""
     return not isinstance(request, SearchCode | GetCodeContext | ReadFile | ListDirectory | IndexStatus)
+
+
+def needs_uses(request: Request) -> bool:
+    """Whether the request may ask where names are used."""
+    others = SearchCode | LocateSymbol | GetFileOutline | ReadFile | ListDirectory | IndexStatus
+    return not isinstance(request, others)
 
 
 def is_about_differences(request: Request) -> bool:

@@ -25,7 +25,6 @@ from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import LockHeld, is_locked, writer_lock
 from codecompass.store.publication import write_guard
-from codecompass.store.rows import as_parsed
 from codecompass.store.writer import IndexWriter
 from codecompass.units import MIB, SECONDS
 from codecompass.worker.messages import Batch, FileSymbols, FileTask
@@ -130,7 +129,7 @@ class UsesPass:
             for task in tasks:
                 row = snapshot.facts.file(task.path)
                 if row is not None and row.id in unread and row.content_hash == task.known_hash:
-                    symbols = as_parsed(snapshot.facts.symbols_in_file(row.id))
+                    symbols = snapshot.facts.parsed_symbols(row.id)
                     found.append(FileTask(task.path, task.known_hash, needs_symbols=True, size=task.size, symbols=symbols))
         return found
 

@@ -21,7 +21,7 @@ from msgspec import Struct
 from codecompass import hints
 from codecompass.actors.blocking_calls import unresponsive
 from codecompass.errors import InternalError
-from codecompass.units import KIB, MIB
+from codecompass.units import KIB, MIB, SECONDS
 from codecompass.worker.messages import (
     LENGTH,
     MAX_FRAME_BYTES,
@@ -53,6 +53,11 @@ SILENCE_FACTOR: Final = 6.0
 SILENCE_MINIMUM_SECONDS: Final = 30.0
 """Silence after which a worker is killed, as a multiple of the CPU time for a parse, and at least. A worker that exceeds its CPU
 time ends itself; one that is silent for this long was stopped or is stuck in the kernel."""
+
+PAUSE_SECONDS: Final = 0.008 * SECONDS
+PAUSE_FROM_FILES: Final = 6
+"""While so many files of a batch are left, answers are awaited this long and taken together: each waking up of the event loop
+takes as long as reading a small file."""
 
 SLOW_READ_SECONDS: Final = 2.0
 """A read that takes this long waits for a disk or a network; normally it takes milliseconds."""
@@ -138,6 +143,8 @@ class _Worker:
                     is_reading = not (isinstance(answer, FileText) and answer.will_parse)
                     expected -= is_reading
                     yield answer
+                if expected >= PAUSE_FROM_FILES:
+                    await trio.sleep(PAUSE_SECONDS)
         except trio.TooSlowError as error:
             raise _WorkerDied(was_silent=True) from error
         except (trio.BrokenResourceError, trio.ClosedResourceError, msgspec.DecodeError) as error:

@@ -103,8 +103,10 @@ def run_job(
     force: bool = False,
     cause: str,
     stop: JobStop | None = None,
+    reads_uses: bool = True,
 ) -> FinishedJob:
-    """Brings the index of `project` up to date, and returns the finished job.
+    """Brings the index of `project` up to date, and returns the finished job. Without `reads_uses`, a first index may be left
+    without uses of names.
 
     Raises IndexInProgress if another process is writing the index, PermissionDenied if the store cannot be written, StoreNewer
     if a newer program wrote it, JobStopped if `stop` cancelled it, Cancelled if `codecompass stop` did. An interrupt discards
@@ -122,7 +124,9 @@ def run_job(
     entry = _LogEntry(JobLog(registry), project.project_id, "full" if is_full else "incremental", cause, stop)
     try:
         with progress_bar(invocation.terminal) as show:
-            report = trio.run(partial(_run, invocation, project, settings.index, entry, show, stop, force=force))
+            report = trio.run(
+                partial(_run, invocation, project, settings.index, entry, show, stop, force=force, reads_uses=reads_uses)
+            )
     except CodeCompassError as error:
         entry.end("failed", error.message, error.code)
         raise
@@ -275,6 +279,7 @@ async def _run(
     stop: JobStop,
     *,
     force: bool,
+    reads_uses: bool,
 ) -> "JobReport":
     from codecompass.actors.indexing import IndexJob
     from codecompass.actors.job_context import JobContext, JobOrder
@@ -297,7 +302,8 @@ async def _run(
             report = await IndexJob(context, JobOrder(job_id=entry.job_id, force=force, defers_uses=True)).run()
             # The lock that shows that a job is alive is free from here on.
             entry.publish(report)
-            await UsesPass(context).run()
+            if reads_uses:
+                await UsesPass(context).run()
             return report
 
 

@@ -21,6 +21,7 @@ from codecompass.actors.answering import (
     freshness_policy,
     is_touch_due,
     needs_symbols,
+    needs_uses,
     not_ready,
     patience_of,
     timeout_seconds,
@@ -169,7 +170,7 @@ def ready_index(asked: Asked, index: WorkspaceIndex, seconds: float) -> Compared
         from codecompass.cli.jobs import run_job, wait_for_other
 
         try:
-            run_job(asked.invocation, asked.registry, asked.project, cause="question")
+            run_job(asked.invocation, asked.registry, asked.project, cause="question", reads_uses=needs_uses(asked.request))
         except PermissionDenied as error:
             return ComparedIndex(asked.project, index, drift, "stale", cannot_update(error))
         except IndexInProgress:
@@ -207,7 +208,8 @@ def index_first(asked: Asked, seconds: float) -> None:
     gives_up_at = time.monotonic() + seconds
     while True:
         try:
-            job = run_job(asked.invocation, asked.registry, asked.project, cause="first question")
+            reads_uses = needs_uses(asked.request)
+            job = run_job(asked.invocation, asked.registry, asked.project, cause="first question", reads_uses=reads_uses)
         except IndexInProgress as error:
             if time.monotonic() > gives_up_at:
                 raise not_ready(None, has_text=False) from error

@@ -32,6 +32,11 @@ def records_of(ecosystem: str) -> tuple[str, ...]:
     return tuple(name for name, each in ECOSYSTEMS.items() if each.completes == ecosystem)
 
 
+def may_declare_roots(path: str) -> bool:
+    """Whether `ecosystem_of` returns something for some content of a file. Reads nothing."""
+    return _table().find(path) is not None
+
+
 class _Row(Struct, frozen=True):
     ecosystem: Ecosystem
     is_source: bool

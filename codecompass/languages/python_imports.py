@@ -141,18 +141,27 @@ def _on_search_path(modules: Sequence[str], from_path: str, paths: PathIndex) ->
     for base in _search_path(from_path, paths):
         for module in modules:
             found = _module(base + module, paths)
-            if found and found != from_path and not _is_package(base, paths):
+            if found and found != from_path:
                 return found
     return ""
 
 
-def _search_path(from_path: str, paths: PathIndex) -> Iterator[str]:
-    return islice(_unbounded_search_path(from_path, paths), _MAX_SEARCH_PATH)
+def _search_path(from_path: str, paths: PathIndex) -> Sequence[str]:
+    """Returns the entries from which something can be imported: those that hold a file and are no package."""
+    directory = directory_of(from_path)
+    found = paths.search_paths.get(directory)
+    if found is None:
+        entries = dict.fromkeys(islice(_unbounded_search_path(directory, paths), _MAX_SEARCH_PATH))
+        found = tuple(
+            base for base in entries if next(iter(paths.files_below(base)), None) is not None and not _is_package(base, paths)
+        )
+        paths.search_paths[directory] = found
+    return found
 
 
-def _unbounded_search_path(from_path: str, paths: PathIndex) -> Iterator[str]:
+def _unbounded_search_path(from_directory: str, paths: PathIndex) -> Iterator[str]:
     scopes = paths.roots(ECOSYSTEM).by_scope
-    for directory in ancestors(from_path):
+    for directory in ancestors(from_directory):
         for layout in _LAYOUTS:
             yield directory + layout
         for root in scopes.get(directory, ()):
@@ -187,7 +196,7 @@ def _namespace(inner: str, module: str, from_path: str, paths: PathIndex) -> str
     wanted = [directory + "/" for directory in dict.fromkeys((inner, module)) if "/" in directory]
     for base in _search_path(from_path, paths) if wanted else ():
         for directory in wanted:
-            if paths.package_size(ECOSYSTEM, base + directory) and not _is_package(base, paths):
+            if paths.package_size(ECOSYSTEM, base + directory):
                 return base + directory
     return ""
 

@@ -45,7 +45,7 @@ MAX_QUALIFIED_NAME: Final = 1_000
 4 kB would take gigabytes."""
 
 
-class Symbol(Struct, frozen=True, array_like=True):
+class Symbol(Struct, frozen=True, array_like=True, gc=False):
     """A definition."""
 
     name: str
@@ -67,7 +67,7 @@ EXPORT: Final = "export"
 """The kind of an `Import` without a module: the file exports its own name `name` as `alias` (`export { a as b }`)."""
 
 
-class Import(Struct, frozen=True, array_like=True):
+class Import(Struct, frozen=True, array_like=True, gc=False):
     """One imported name, or an EXPORT."""
 
     line_start: int
@@ -84,7 +84,7 @@ class Import(Struct, frozen=True, array_like=True):
     `inline:a::b` (Rust `use` within `mod a { mod b { .. } }`, to which `super` is relative)."""
 
 
-class Chunk(Struct, frozen=True, array_like=True):
+class Chunk(Struct, frozen=True, array_like=True, gc=False):
     """Consecutive whole lines. The chunks of a file cover it without gaps or overlap."""
 
     line_start: int
@@ -116,7 +116,7 @@ Usage = Literal["call", "read", "write", "decorate", "key", "inherit"]
 `f(name=1)`, `T{name: 1}`."""
 
 
-class Use(Struct, frozen=True, array_like=True):
+class Use(Struct, frozen=True, array_like=True, gc=False):
     """One use of a name."""
 
     line: int
@@ -128,7 +128,7 @@ class Use(Struct, frozen=True, array_like=True):
     """Number of arguments of a call; -1 if unknown."""
 
 
-class NameUses(Struct, frozen=True, array_like=True):
+class NameUses(Struct, frozen=True, array_like=True, gc=False):
     """The uses of a name in one file, by line."""
 
     name: str

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from codecompass.errors import REBUILD, IndexDamaged
 from codecompass.languages import described
-from codecompass.languages.records import EXPORT, UNBOUND_KINDS, NameUses, SymbolKind, Use
+from codecompass.languages.records import EXPORT, UNBOUND_KINDS, NameUses, Symbol, SymbolKind, Use
 from codecompass.languages.uses.packed_uses import DamagedUses, unpacked, unpacked_all
 from codecompass.store.rows import (
     DefinitionSpan,
@@ -214,6 +214,16 @@ class FactsReader:
     def symbols_in_file(self, file_id: int) -> list[SymbolRow]:
         """Returns the definitions of a file in source order."""
         return self._symbols("WHERE s.file_id = ? ORDER BY s.line_start, s.id", (file_id,))
+
+    def parsed_symbols(self, file_id: int) -> tuple[Symbol, ...]:
+        """Returns the definitions of a file as the parser gave them, in that order, but without what no use of a name needs."""
+        rows = self._rows(
+            "SELECT name, kind, qualified_name, line_start, line_end, signature, '', coalesce(parent_id - min(id) OVER (), -1) "
+            "FROM symbols WHERE file_id = ? ORDER BY id",
+            (file_id,),
+        )
+        # The definitions of a file are numbered in a row.
+        return tuple([Symbol(*row) for row in rows])
 
     def spans_in_files(self, file_ids: Sequence[int], kinds: Collection[SymbolKind]) -> dict[int, list[DefinitionSpan]]:
         """Returns the definitions of these kinds in files, in source order, without columns that only answers show: a third of

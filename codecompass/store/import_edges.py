@@ -193,6 +193,7 @@ class _StoredPaths(PathIndex):
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._roots: dict[str, ModuleRoots] = {}
+        self.search_paths: dict[str, tuple[str, ...]] = {}
         self._files: dict[str, bool] = {}
         self._found: dict[str, Sequence[str]] = {}
         self._n_found = 0

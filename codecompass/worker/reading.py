@@ -11,6 +11,7 @@ from msgspec import Struct
 from codecompass.identity import blob_id, content_hash
 from codecompass.languages.chunk import chunk, line_count
 from codecompass.languages.detect import HEAD_BYTES, language_of
+from codecompass.languages.ecosystems import may_declare_roots
 from codecompass.languages.imports import ModuleRoot, module_roots
 from codecompass.languages.records import Chunk
 from codecompass.languages.words import WordSplitter
@@ -118,6 +119,9 @@ def _answered(batch: Batch, task: FileTask, stamp: _Stamp, content: bytes, split
 
 
 def _module_roots(path: str, source: bytes) -> tuple[ModuleRoot, ...]:
+    # Setting the limit takes longer than anything else that is done with a small file.
+    if not may_declare_roots(path):
+        return ()
     try:
         with interrupting_limit(CONFIGURATION_CPU_SECONDS):
             return module_roots(path, source)

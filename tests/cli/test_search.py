@@ -36,6 +36,20 @@ def test_the_first_search_indexes_and_says_so_beside_the_answer(cli, shop):
     assert "indexing" not in cli("search", "total", "price").err
 
 
+@pytest.mark.parametrize(("question", "are_read"), [(("search", "rounding"), False), (("refs", "total_price"), True)])
+def test_a_first_question_that_asks_for_no_uses_leaves_them_unread(cli, shop, question, are_read):
+    # So much text that it is published before the symbols.
+    write(shop, {f"generated{number}.py": "# text of no words\n" * 40_000 for number in range(6)})
+
+    assert cli(*question).code == 0
+
+    with WorkspaceIndex(HomeLayout(cli.home).project(project_id(shop)), project_id(shop)).snapshot() as snapshot:
+        assert bool(snapshot.facts.unread_uses()) != are_read
+    references = cli("refs", "total_price")
+    cli("sync")
+    assert references.out == cli("refs", "total_price").out != ""
+
+
 def test_a_hit_shows_the_lines_with_the_words(cli, shop):
     done = cli("search", "rounding")
 

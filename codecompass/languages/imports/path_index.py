@@ -69,6 +69,9 @@ class PathIndex(Protocol):
     The methods about packages have a default that follows from the tails.
     """
 
+    search_paths: dict[str, tuple[str, ...]]
+    """What Python's rules have worked out from the paths and roots, by directory. Emptied when those change."""
+
     def has_file(self, path: str) -> bool:
         """Whether there is a file at exactly this path."""
         ...
@@ -119,6 +122,7 @@ class InMemoryPaths(PathIndex):
         self._directories: dict[str, dict[str, int]] = {}  # By directory_tail: number of files by package directory.
         self._roots: dict[str, ModuleRoots] = {}
         self._ordered: list[str] | None = None
+        self.search_paths: dict[str, tuple[str, ...]] = {}
         self._files_by_suffix = SuffixIndex(self.files_with_tail)
         self._packages_by_suffix = SuffixIndex(self.package_directories)
         self._namespaces_by_suffix = SuffixIndex(self.package_directories, with_slashes)
@@ -156,11 +160,13 @@ class InMemoryPaths(PathIndex):
 
     def _forget(self) -> None:
         self._ordered = None
+        self.search_paths.clear()
         for index in (self._files_by_suffix, self._packages_by_suffix, self._namespaces_by_suffix):
             index.clear()
 
     def set_roots(self, roots: Iterable[ModuleRoot]) -> None:
         """Replaces the module roots of all ecosystems."""
+        self.search_paths.clear()
         declared = _grouped((root.ecosystem, root) for root in roots)
         grouped = dict(declared)
         for ecosystem, members in declared.items():

@@ -9,6 +9,7 @@ Resolves nothing: that needs the other files (`query.binding`).
 
 import re
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
@@ -18,7 +19,7 @@ from codecompass.languages.uses.arguments import count_arguments, described, spl
 from codecompass.languages.uses.code_only import code_only
 from codecompass.languages.uses.expressions import UNKNOWN, VARIABLE, with_member
 from codecompass.languages.uses.lexical_rules import LexicalRules, WordRole, lexical_rules
-from codecompass.languages.uses.receivers import MAX_LOOK_BACK
+from codecompass.languages.uses.receivers import BEFORE_PLAIN, MAX_LOOK_BACK
 from codecompass.languages.uses.supertypes import supertype_names
 from codecompass.languages.uses.variables import LocalVariables
 
@@ -61,6 +62,8 @@ _AFTER_BLANK: Final = frozenset("(<:=-+*/%&|^>? \t\r\n\v\f\x1c\x1d\x1e\x1f\x85\u
 
 _BEFORE_TAG: Final = frozenset(" \t\r\n(){}[];,:?&|>=")
 """What can precede the `<` of a tag; after a name it compares, or begins arguments of a type."""
+
+_BEFORE_SELECTOR: Final = "] )\n\t"
 
 _OF_VARIABLES: Final[frozenset[WordRole]] = frozenset({"variable", "assignment"})
 _SHELL_USES: Final[Mapping[WordRole, tuple[Usage, str]]] = {
@@ -117,11 +120,16 @@ class _File:
         turns = self._turns(defined_on)
         next_turn = 0
         is_narrowed = self._variables.is_narrowed
-        found: dict[str, list[Use]] = {}
+        found: defaultdict[str, list[Use]] = defaultdict(list)
         line, n_found = 0, 0
         function = -1
         variables: Mapping[str, str] = {}
+        skipped: frozenset[str] = keywords
+        """Names that are no uses until `next_turn`, but after a member operator and the like."""
+        unskipped = frozenset(f".{member_marks}{_BEFORE_SELECTOR if has_messages else ''}")
         receivers: dict[str, str] = {}
+        plain: dict[str, str] = {}
+        """The receivers that are a name alone, by name."""
         defined: list[str] = []
         match: re.Match[str] | None = None
         chained: re.Match[str] | None = None
@@ -130,9 +138,11 @@ class _File:
         for following in self._names_of(only) if only else rules.name.finditer(text):
             previous, match = match, following
             name = match[0]
+            start = match.start()
+            if name in skipped and start < next_turn and text[start - 1] not in unskipped:
+                continue
             if only and name != only:
                 continue
-            start = match.start()
             if name in keywords and (text[start - 1] != "." or name == "await" or not self._receivers.is_member(name, start)):
                 continue
             if start >= next_turn:
@@ -143,6 +153,7 @@ class _File:
                     function = self._variables.function_of[line]
                     variables = self._variables.visible(function)
                     receivers = {}
+                skipped = keywords if roles is not None or defined else keywords.union(variables)
             is_set = False
             if name in defined and start not in supertypes:
                 defined.remove(name)
@@ -153,7 +164,7 @@ class _File:
                 role = roles.get(start - 1)
                 if role is not None and (role not in _OF_VARIABLES or name not in variables):
                     line = bisect_right(starts, start, line)
-                    found.setdefault(name, []).append(Use(line, *_SHELL_USES[role]))
+                    found[name].append(Use(line, *_SHELL_USES[role]))
                     n_found += 1
                     if n_found >= MAX_USES_PER_FILE:
                         break
@@ -169,6 +180,17 @@ class _File:
             if before in member_marks:
                 if chained is not None and previous is chained and before == "." and previous.end() == start - 1:
                     expression = chain
+                elif (
+                    before == "."
+                    and previous is not None
+                    and previous.end() == start - 1
+                    and text[previous.start() - 1] in BEFORE_PLAIN
+                ):
+                    expression = plain.get(previous[0], "")
+                    if not expression:
+                        expression = self._receivers.before(start, previous)
+                        if previous[0].isidentifier():
+                            plain[previous[0]] = expression
                 else:
                     expression = self._receivers.before(start, previous)
                 if expression:
@@ -178,7 +200,7 @@ class _File:
                     if not receiver:
                         receiver = receivers[expression] = self._variables.substituted(expression, function) or UNKNOWN
             is_message = False
-            if has_messages and before in "] )\n\t":
+            if has_messages and before in _BEFORE_SELECTOR:
                 message = self._receivers.of_message(start, end)
                 if message is None:
                     continue
@@ -218,12 +240,7 @@ class _File:
                 usage = "write"
             if only:
                 self._openings.append((opening, function))
-            use = Use(line, usage, receiver, arity)
-            uses = found.get(name)
-            if uses is None:
-                found[name] = [use]
-            else:
-                uses.append(use)
+            found[name].append(Use(line, usage, receiver, arity))
             n_found += 1
             if n_found >= MAX_USES_PER_FILE:
                 break

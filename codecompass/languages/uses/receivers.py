@@ -4,6 +4,7 @@ Files may be hostile: every search around a name is bounded in characters, or do
 """
 
 import re
+import string
 from collections.abc import Iterator
 from typing import Final
 
@@ -17,6 +18,7 @@ MAX_CHAIN: Final = 80
 MAX_LOOK_BACK: Final = 2_000
 """Characters between a bracket and the one that closes it."""
 
+_NAME_CHARACTERS: Final = f"{string.ascii_letters}{string.digits}_.:"
 _DOTTED_NAME: Final = lazy.pattern(r"[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*\Z")
 _PLAIN_RECEIVER: Final = lazy.pattern(r"[^\W\d]\w*+(?>(?:(?:\.|->)\w++|\[\w++\])*)")
 _MADE: Final = lazy.pattern(r"\[\s*+\w++\s++(?:alloc|new)\s*+\]")
@@ -35,7 +37,7 @@ _CAST_IN_BRACKETS: Final = "asInstanceOf"
 _OPENINGS: Final = {")": "(", "]": "[", ">": "<"}
 _BRACKETS: Final = lazy.pattern(r"\([^()\[\]{}]*+\)|[()\[\]{}]")
 _BRACKET: Final = lazy.pattern(r"[()\[\]{}]")
-_BEFORE_PLAIN: Final = frozenset(" \t\n\r()[]{},;=+-*/%&|^<~\"'`")
+BEFORE_PLAIN: Final = frozenset(" \t\n\r()[]{},;=+-*/%&|^<~\"'`")
 """Characters that can precede a name that is a whole expression."""
 
 
@@ -63,7 +65,7 @@ class Receivers:
         if previous is not None and text[start - 1] == "." and previous.end() == start - 1:
             # `name.member`: gives the result of `_ending_at`, faster.
             name = previous[0]
-            if text[previous.start() - 1] in _BEFORE_PLAIN and name.isidentifier() and len(name) <= MAX_RECEIVER:
+            if text[previous.start() - 1] in BEFORE_PLAIN and name.isidentifier() and len(name) <= MAX_RECEIVER:
                 return name if name not in self._rules.keywords or self._is_receiver(name) else UNKNOWN
         at = self._before_operator(start)
         return self._ending_at(at) if at >= 0 else ""
@@ -136,7 +138,8 @@ class Receivers:
         text = self._text
         if text[end - 1] in " \t":
             end -= 1
-        begin, limit = end, max(end - MAX_RECEIVER, 0)
+        limit = max(end - MAX_RECEIVER, 0)
+        begin = limit + len(text[limit:end].rstrip(_NAME_CHARACTERS))
         while begin > limit and (text[begin - 1].isalnum() or text[begin - 1] in "_.:"):
             begin -= 1
         found = _DOTTED_NAME.search(text, begin, end)

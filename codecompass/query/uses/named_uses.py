@@ -10,7 +10,7 @@ from typing import Final
 from codecompass.languages.records import NameUses, Symbol, Use
 from codecompass.languages.uses.lexical_rules import lexical_rules
 from codecompass.languages.uses.occurrences import occurrences, occurrences_of
-from codecompass.store.rows import IndexedFile, as_parsed
+from codecompass.store.rows import IndexedFile
 from codecompass.store.snapshot import Snapshot
 
 
@@ -58,4 +58,4 @@ class NamedUses:
     def _parsed(self, file_id: int) -> tuple[str, tuple[Symbol, ...]]:
         """Returns the text and the symbols of a file."""
         text = "".join(chunk.text for chunk in self._text.file_chunks(file_id))
-        return text, as_parsed(self._facts.symbols_in_file(file_id))
+        return text, self._facts.parsed_symbols(file_id)
