@@ -24,6 +24,7 @@ from codecompass.languages.language import (
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind
 from codecompass.languages.ruby_imports import RUBY_IMPORTS
+from codecompass.languages.ruby_routes import registered
 from codecompass.languages.ruby_scopes import (
     SECTIONS,
     as_visibility,
@@ -351,6 +352,7 @@ RUBY = Language(
     tests=TESTS,
     before_walk=marker_finder(MARKERS),
     doc=comment_above,
+    registers=registered,
     uses=lexical_rules,
     imports=RUBY_IMPORTS,
     binding=Binding(continues_namespaces=True),
