@@ -73,7 +73,7 @@ def _calls(root: Node, source: bytes) -> Iterator[Registration]:
         if verb == "methods":
             listed = source[given[1].start_byte : given[1].end_byte].decode("utf-8", "replace")
             methods = [each.value.upper() for each in arguments_of(listed) if each.is_text]
-        written = joined(prefixes.get(match["object"], ""), path.strip('$@"'))
+        written = joined(prefixes.get(match["object"], ""), path.strip('$@"').rstrip("/"))
         for method in methods:
             yield route(
                 method, written, call.start_byte, call.end_byte, handler if handler.replace(".", "").isidentifier() else ""

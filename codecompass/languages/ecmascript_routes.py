@@ -27,7 +27,7 @@ _CALL: Final = lazy.pattern(
 )
 _OBJECT: Final = lazy.pattern(rb"(?<![\w$.)\]])(?P<name>[A-Za-z_$][\w$]*)\s*$")
 _CREATED: Final = lazy.pattern(
-    rb"\b(?P<name>[A-Za-z_$][\w$]*)(?:\s*:\s*[\w$.<>]+)?\s*=\s*(?:await\s+)?(?:new\s+)?(?:[\w$]+\.)?"
+    rb"(?<![\w$])(?P<name>[A-Za-z_$][\w$]*+)(?:\s*+:\s*+[\w$.<>]++)?\s*=\s*(?:await\s+)?(?:new\s+)?(?:[\w$]+\.)?"
     rb"(?:express|Router|fastify|Fastify|Hono|OpenAPIHono|Elysia|polka|createServer)\s*(?:<[^<>()]*>)?\((?P<arguments>[^()]*)\)"
 )
 _MOUNTED: Final = lazy.pattern(

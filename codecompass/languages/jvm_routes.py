@@ -22,6 +22,11 @@ def registered(root: Node, source: bytes, _path: str, symbols: Sequence[Symbol])
     return annotated_routes(root, source, symbols, _ANNOTATION, _NODES, _read)
 
 
+def registered_by_text(root: Node, source: bytes, _path: str, symbols: Sequence[Symbol]) -> Iterator[Registration]:
+    """Yields the routes of a file in a language whose annotations are not in the tree."""
+    return annotated_routes(root, source, symbols, _ANNOTATION, frozenset(), _read)
+
+
 def _read(match: re.Match[bytes], text: str) -> Annotation | None:
     word = match["word"].decode()
     arguments = arguments_of(text[text.find("(") :]) if "(" in text else []

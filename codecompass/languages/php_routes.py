@@ -128,8 +128,10 @@ def _routes(
         return
     handler = _handler([each for each in given if each.position == 1 + (name == "match")], controller)
     methods = [each.value.upper() for each in texts if each.position == 0] if name == "match" else [_VERBS[name]]
+    path = joined(prefix, "*" if name == "fallback" else written.strip("/"))
+    served_by = handler if name not in ("view", "redirect") else ""
     for method in methods:
-        yield route(method, joined(prefix, written.strip("/")), start, end, handler if name not in ("view", "redirect") else "")
+        yield route(method, path, start, end, served_by)
 
 
 def _handler(given: list[Argument], controller: str) -> str:

@@ -30,7 +30,8 @@ _PREFIX: Final = lazy.pattern(
 _PATTERN: Final = lazy.pattern(
     rb"(?<![\w.])(?:(?:path|re_path|url)\(\s*+(?=[rRfF]?[\"'])|(?P<object>\w++)\.register\(\s*+(?=[rR]?[\"']))"
 )
-_VIEW: Final = lazy.pattern(r"(?P<view>[^\W\d][\w.]*+)(?P<call>\.as_view|\s*\(\s*[\"'](?P<included>[^\"']*+))?")
+_VIEW: Final = lazy.pattern(r"(?P<view>[^\W\d][\w.]*+)(?:(?<=include)\s*\(\s*[(\"']*(?P<included>[\w.]++))?")
+_TEXTS: Final = frozenset({"concatenated_string", "string"})
 _MARKS: Final = lazy.pattern(r"^\^|\$$|\\/?")
 
 
@@ -54,7 +55,7 @@ def registered(root: Node, source: bytes, _path: str, symbols: Sequence[Symbol])
 
         yield from annotated_routes(root, source, symbols, _DECORATOR, frozenset({"decorator"}), read)
     if b"urlpatterns" in source or b".register(" in source:
-        yield from _patterns(root, source)
+        yield from _patterns(root, source, symbols)
 
 
 def _decorator(prefix: str, verb: str, text: str) -> Annotation | None:
@@ -71,26 +72,33 @@ def _decorator(prefix: str, verb: str, text: str) -> Annotation | None:
     return Annotation(methods, (joined(prefix, path) if path else prefix or "/",))
 
 
-def _patterns(root: Node, source: bytes) -> Iterator[Registration]:
+def _patterns(root: Node, source: bytes, symbols: Sequence[Symbol]) -> Iterator[Registration]:
     """Yields the routes of `path("orders/", views.orders)` and `router.register("orders", OrderViewSet)`, for any method."""
+    lists = [symbol for symbol in symbols if symbol.kind == "var" and symbol.parent < 0 and symbol.line_end > symbol.line_start]
+    found: list[tuple[str, str, str, Node]] = []
+    prefixes: dict[str, str] = {}
     for match in islice(_PATTERN.finditer(source), MAX_REGISTRATIONS):
         call = annotation_node(root, match.start(), frozenset({"call"}))
         arguments = None if call is None else call.child_by_field_name("arguments")
-        if call is None or arguments is None or arguments.named_child_count < 2:
-            continue
-        given = [each for each in arguments.named_children[:4] if each.type != "comment"]
-        first = given[0]
-        if first.type not in ("string", "concatenated_string") or len(given) < 2:
+        given = [] if arguments is None else [each for each in arguments.named_children[:4] if each.type != "comment"]
+        if call is None or len(given) < 2 or given[0].type not in _TEXTS:
             continue
         if match["object"] is not None and b"outer" not in match["object"].lower():
             continue
-        written = _text(first, source).lstrip("rRfFuUbB")[1:-1]
+        written = _text(given[0], source).lstrip("rRfFuUbB")[1:-1]
         view = _VIEW.match(_text(given[1], source)[:500])
-        if view is None:
+        if view is None or given[1].type == "keyword_argument":
             continue
-        handler = f"include {view['included']}" if view["included"] is not None else view["view"].removesuffix(".as_view")
-        is_pattern = not match[0].startswith(b"path")
-        yield route("", joined(_MARKS.sub("", written) if is_pattern else written), call.start_byte, call.end_byte, handler)
+        line = call.start_point[0] + 1
+        around = next((symbol.name for symbol in lists if symbol.line_start <= line <= symbol.line_end), "")
+        path = joined(written if match[0].startswith(b"path") else _MARKS.sub("", written))
+        handler = view["view"].removesuffix(".as_view")
+        if view["included"] is not None:
+            handler = f"include {view['included']}"
+            prefixes.setdefault(view["included"], path)
+        found.append((around, path, handler, call))
+    for around, path, handler, call in found:
+        yield route("", joined(prefixes.get(around, ""), path), call.start_byte, call.end_byte, handler)
 
 
 def _text(node: Node, source: bytes) -> str:

@@ -21,6 +21,7 @@ from codecompass.languages.walk.registrations import (
     route,
     verbs,
 )
+from codecompass.languages.words import word_set
 
 _VERBS: Final = verbs("get post put patch delete options head")
 _ACTIONS: Final = {
@@ -40,10 +41,10 @@ _SINATRA: Final = lazy.pattern(
     rb"^[ \t]*+(?P<call>(?P<verb>get|post|put|patch|delete|options)[ (]\s*['\"](?P<path>/[^'\"\n]*)['\"][^\n]*\bdo\b)",
     re.MULTILINE,
 )
-_LET: Final = lazy.pattern(rb"^[ \t]*+(?P<call>(?:let!?|subject)\(:(?P<name>\w+))", re.MULTILINE)
+_LET: Final = lazy.pattern(rb"^[ \t]*+(?P<call>(?:let!?|subject)\(:(?P<name>\w+)\)?)", re.MULTILINE)
 _TASK: Final = lazy.pattern(rb"^[ \t]*+(?:multi)?task\b", re.MULTILINE)
 _FORMAT: Final = lazy.pattern(r"\(?\.:format\)?$")
-_TRANSPARENT: Final = frozenset({"assignment", "body_statement", "block_body", "if", "unless", "then", "else", "begin", "program"})
+_TRANSPARENT: Final = word_set("assignment begin block_body body_statement else if program then unless")
 
 
 class _Scope(Struct, frozen=True):

@@ -126,7 +126,7 @@ class Argument(Struct, frozen=True):
 
 _TOKEN: Final = re.compile(
     r"(?P<name>\b[A-Za-z_]\w*+)\s*+(?:=(?![=>])|:(?!:))|[rRuUbBfF@$]{0,2}(?P<text>\"(?>(?:[^\"\\\n]++|\\.)*)\"|'(?>(?:[^'\\\n]++|\\.)*)'|`[^`]*+`)"
-    r"|(?P<word>[A-Za-z_][\w.:]*+)|(?P<open>[\[({])|(?P<close>[\])}])|,|(?P<comment>//[^\n]*+|/\*.*?\*/)",
+    r"|(?P<word>[A-Za-z_\\][\w.:\\]*+)|(?P<open>[\[({])|(?P<close>[\])}])|,|(?P<comment>//[^\n]*+|/\*.*?\*/)",
     re.DOTALL,
 )
 
@@ -177,7 +177,8 @@ def annotated_routes(
 
     Args:
         pattern: finds annotations.
-        nodes: the types of nodes one of which an annotation is; text that looks like one elsewhere is none.
+        nodes: the types of nodes one of which an annotation is; text that looks like one elsewhere is none. Empty if they are
+            not in the tree: then one is none only in a comment or a string.
         read: returns what an annotation says, from the match and its source; None for another one.
         completed: returns a path with its placeholders filled in, for a function and its type.
     """
@@ -185,20 +186,18 @@ def annotated_routes(
     """By the index of the symbol: its annotations with where they begin."""
     at, line, counted = 0, 1, 0
     for match in pattern.finditer(source):
-        node = annotation_node(root, match.start(), nodes)
-        if node is None:
-            continue  # it is in a comment or a string
-        said = read(
-            match, source[node.start_byte : min(node.end_byte, node.start_byte + MAX_ARGUMENTS)].decode("utf-8", "replace")
-        )
+        start, end = _span(root, source, match, nodes)
+        if end < 0:
+            continue
+        said = read(match, source[start : min(end, start + MAX_ARGUMENTS)].decode("utf-8", "replace"))
         if said is None:
             continue
-        line += source.count(b"\n", counted, node.end_byte)
-        counted = node.end_byte
+        line += source.count(b"\n", counted, end)
+        counted = end
         while at < len(symbols) and symbols[at].line_start < line:
             at += 1
         if at < len(symbols):
-            above.setdefault(at, []).append((said, node.start_byte))
+            above.setdefault(at, []).append((said, start))
     ends = _LineEnds(source)
     prefixes = {index: _prefixes(said) for index, said in above.items() if symbols[index].kind in CLASS_LIKE}
     for index, annotations in above.items():
@@ -214,6 +213,25 @@ def annotated_routes(
                     path = completed(path, function, owner)
                 handler = f"{owner.name}.{function.name}" if owner is not None else function.name
                 yield route(method, path, start, ends.end(function.line_end), handler)
+
+
+def _span(root: Node, source: bytes, match: re.Match[bytes], nodes: frozenset[str]) -> tuple[int, int]:
+    """Returns where an annotation begins and ends; the end is -1 if it is none."""
+    start, end = match.start(), match.end()
+    if nodes:
+        found = annotation_node(root, start, nodes)
+        return (start, -1) if found is None else (start, found.end_byte)
+    around = root.descendant_for_byte_range(start, start + 1)
+    if around is None or "comment" in around.type or "string" in around.type:
+        return start, -1
+    if source[end : end + 1] != b"(":
+        return start, end
+    depth = 0
+    for bracket in re.finditer(rb"[()]", source[end : end + MAX_ARGUMENTS]):
+        depth += 1 if bracket[0] == b"(" else -1
+        if not depth:
+            return start, end + bracket.end()
+    return start, -1
 
 
 def annotation_node(root: Node, start: int, nodes: frozenset[str]) -> Node | None:
