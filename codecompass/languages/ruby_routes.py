@@ -33,6 +33,9 @@ _ACTIONS: Final = {
     "update": (("PATCH", ":id"), ("PUT", ":id")),
     "destroy": (("DELETE", ":id"),),
 }
+MAX_DRAWN: Final = 300
+"""Sets of routes in one file; tests have many."""
+
 MAX_DEPTH: Final = 30
 """Blocks within each other."""
 
@@ -64,7 +67,7 @@ def registered(root: Node, source: bytes, path: str, _symbols: Sequence[Symbol])
     if "config/routes/" in path:
         yield from _routes(root, source)
     elif b"routes.draw" in source:
-        for match in islice(_DRAW.finditer(source), MAX_REGISTRATIONS):
+        for match in islice(_DRAW.finditer(source), MAX_DRAWN):
             call = annotation_node(root, match.start(), frozenset({"call"}))
             while call is not None and call.child_by_field_name("block") is None:
                 call = call.parent if call.parent is not None and call.parent.start_byte == match.start() else None

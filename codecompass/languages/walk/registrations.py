@@ -6,6 +6,7 @@ results become symbols. They are leaves: what stands in a route's lines keeps it
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from msgspec import Struct, structs
@@ -13,8 +14,8 @@ from msgspec import Struct, structs
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, MAX_QUALIFIED_NAME, Symbol, SymbolKind
 
-MAX_REGISTRATIONS: Final = 5_000
-"""Of one file; a longer list is generated."""
+MAX_REGISTRATIONS: Final = 3_000
+"""Of one file, and matches that are looked up in its tree, each past all that is before it."""
 
 MAX_ROUTE: Final = 300
 """Characters of a method and path, which are a name."""
@@ -185,7 +186,7 @@ def annotated_routes(
     above: dict[int, list[tuple[Annotation, int]]] = {}
     """By the index of the symbol: its annotations with where they begin."""
     at, line, counted = 0, 1, 0
-    for match in pattern.finditer(source):
+    for match in islice(pattern.finditer(source), MAX_REGISTRATIONS):
         start, end = _span(root, source, match, nodes)
         if end < 0:
             continue
