@@ -244,11 +244,16 @@ class _File:
                 continue
             name, lines = served["name"], range(symbol.line_start, symbol.line_end + 1)
             uses = found.setdefault(name, [])
-            if any((name, line) in defined for line in lines) or not any(use.line in lines for use in uses):
+            call = Use(symbol.line_start, "call", typed(served["owner"]) if served["owner"] else "")
+            present = [index for index, use in enumerate(uses) if use.line in lines]
+            if any((name, line) in defined for line in lines) or not present:
                 at = bisect_right([use.line for use in uses], symbol.line_start)
-                uses.insert(at, Use(symbol.line_start, "call", typed(served["owner"]) if served["owner"] else ""))
+                uses.insert(at, call)
                 if self._only:
                     self._openings.insert(at, (0, -1))
+            elif served["owner"] and not uses[present[0]].receiver:
+                # The name alone, as that of an action: `only: :create`.
+                uses[present[0]] = Use(uses[present[0]].line, "call", call.receiver)
 
     def _names_of(self, only: str) -> Iterator[re.Match[str]]:
         """Yields the names in the lines that hold a text, in order: no name goes beyond its line."""

@@ -53,7 +53,7 @@ def _segments(path: str) -> list[str]:
 
 
 def _is_same(own: str, asked: str) -> bool:
-    return own == asked or own.startswith(_PLACEHOLDERS) or asked.startswith(_PLACEHOLDERS)
+    return own == asked or own.startswith(_PLACEHOLDERS)
 
 
 def _handlers(snapshot: Snapshot, route: SymbolRow, where: Filter) -> list[SymbolRow]:
