@@ -26,8 +26,8 @@ class Support(Struct, frozen=True):
     """Whether import statements lead to files."""
     uses: bool
     """Whether uses of names are found."""
-    routes: bool
-    """Whether routes of web frameworks are definitions."""
+    registered: bool
+    """Whether annotations, calls and macros define something: routes of web frameworks, tasks, types."""
 
 
 def supported(name: str) -> Support:
@@ -44,7 +44,7 @@ def supported(name: str) -> Support:
         definitions=reading,
         imports=language.imports is not None,
         uses=language.uses is not None,
-        routes=language.registers is not None,
+        registered=language.registers is not None,
     )
 
 
@@ -54,14 +54,14 @@ def all_supported() -> Iterator[Support]:
     yield from sorted(found, key=lambda each: each.definitions == "")
 
 
-HEADS: Final = ("language", "definitions", "imports", "uses", "routes", "files")
+HEADS: Final = ("language", "definitions", "imports", "uses", "registered", "files")
 
 
 def cells(support: Support, most_files: int | None = None) -> tuple[str, ...]:
     """Returns the row of a table of languages, with the first files only if there are more than `most_files`."""
     files = support.files if most_files is None else support.files[:most_files]
     more = " .." if len(files) < len(support.files) else ""
-    flags: Sequence[bool] = (support.imports, support.uses, support.routes)
+    flags: Sequence[bool] = (support.imports, support.uses, support.registered)
     return support.name, support.definitions or "-", *("yes" if flag else "-" for flag in flags), " ".join(files) + more
 
 

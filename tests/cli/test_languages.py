@@ -10,7 +10,7 @@ def test_a_table_says_how_far_each_language_is_supported(cli):
     assert done.code == 0
     assert len(done.out.splitlines()) == len(rows) + 1
     assert rows["ruby"]["definitions"] == "tree"
-    assert [rows["ruby"][trait] for trait in ("imports", "uses", "routes")] == [True, True, True]
+    assert [rows["ruby"][trait] for trait in ("imports", "uses", "registered")] == [True, True, True]
     assert rows["vue"]["definitions"] == "code within"
     assert rows["terraform"]["definitions"] == "text"
     assert rows["csv"] == rows["csv"] | {"definitions": "", "module": "", "uses": False}
@@ -24,7 +24,7 @@ def test_the_module_that_reads_a_file_is_named(cli, tmp_path: Path):
     read = cli("languages", "--why", str(script), "--json").json
 
     assert done.out.strip().endswith(
-        "deploy: python, read by codecompass.languages.python with the grammar python: definitions, imports, uses, routes"
+        "deploy: python, read by codecompass.languages.python with the grammar python: definitions, imports, uses, registered"
     )
     assert read["language"] == "python"
     assert read["support"]["module"] == "codecompass.languages.python"

@@ -25,8 +25,9 @@ MOST_FILES: Final = 4
     Show which languages are supported, and how far.
 
     Definitions are read from the tree that a grammar gives, from the text, or from the code within a file of another
-    language; they are nested as they are in the file. Imports are those that lead to files, uses those of names, and
-    routes those of web frameworks (POST /orders) with what serves them. Text search reads every other text too.
+    language; they are nested as they are in the file. Imports are those that lead to files, uses those of names.
+    Registered is what annotations, calls and macros define: routes of web frameworks (POST /orders), tasks, types. Text
+    search reads every other text too.
 
     With --why, says of one file which language it is in and which module reads it.
     """,
@@ -81,5 +82,5 @@ def _sentence(found: "FileLanguage") -> str:
     if support is None or not support.module:
         return f"{start}, searched as text; no module reads it"
     by = f" with the grammar {support.grammar}" if support.grammar else ""
-    has = {"definitions": support.definitions, "imports": support.imports, "uses": support.uses, "routes": support.routes}
+    has = {"definitions": support.definitions, "imports": support.imports, "uses": support.uses, "registered": support.registered}
     return f"{start}, read by {support.module}{by}: {', '.join(word for word, is_there in has.items() if is_there)}"
