@@ -68,5 +68,5 @@ def _as_found(symbols: Sequence[Symbol], _path: str, _n_lines: int) -> list[Symb
 
 
 ERB = replace(RUBY, embedded=_embedding("ruby", code_of))
-EJS = replace(JAVASCRIPT, embedded=_embedding("javascript", code_of))
+EJS = replace(JAVASCRIPT, imports=None, embedded=_embedding("javascript", code_of))
 EEX = replace(ELIXIR, embedded=_embedding("elixir", code_of_elixir))
