@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from codecompass.errors import ErrorBody
+from codecompass.languages.support import Support
 
 
 class ErrorReport(Struct, frozen=True):
@@ -160,3 +161,17 @@ class DoctorReport(Struct, frozen=True):
 
     ok: bool
     checks: tuple[Check, ...]
+
+
+class LanguageTable(Struct, frozen=True):
+    """All languages that `languages` knows."""
+
+    languages: tuple[Support, ...]
+
+
+class FileLanguage(Struct, frozen=True):
+    """The language of a file, and how far it is supported; None for plain text."""
+
+    path: str
+    language: str
+    support: Support | None

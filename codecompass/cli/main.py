@@ -54,6 +54,7 @@ ENTRIES = (
     _entry(MANAGE, "projects", "projects", "List, rename and remove projects; clean up."),
     _entry(MANAGE, "config", "config", "Show the settings and where each comes from."),
     _entry(MANAGE, "doctor", "doctor", "Check that everything works here."),
+    _entry(MANAGE, "languages", "languages", "Show which languages are supported, and how far."),
     _entry(MANAGE, "installation", "completion", "Print the completion script for a shell."),
     _entry(MANAGE, "installation", "uninstall", "Remove all data."),
 )

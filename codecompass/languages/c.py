@@ -22,6 +22,7 @@ from codecompass.languages.c_declarators import (
     visibility_here,
 )
 from codecompass.languages.c_imports import C_IMPORTS
+from codecompass.languages.c_macros import registered
 from codecompass.languages.c_preprocessing import prepare
 from codecompass.languages.display import Display
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Rule, RuleContext, first_child
@@ -462,6 +463,7 @@ C = Language(
     separator="::",
     prepare=prepare,
     doc=comment_above,
+    registers=registered,
     uses=lexical_rules,
     imports=C_IMPORTS,
     binding=C_BINDING,

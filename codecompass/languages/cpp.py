@@ -9,6 +9,7 @@ from codecompass.languages.binding import Calls
 from codecompass.languages.c import BUILT_IN, C_BINDING, C_MEMBERS, C_RULES, C_TYPES, KEYWORDS, c_casts, function
 from codecompass.languages.c_declarators import SECTIONS, head, open_section, visibility_here
 from codecompass.languages.c_imports import C_IMPORTS
+from codecompass.languages.c_macros import registered
 from codecompass.languages.c_preprocessing import prepare_cpp
 from codecompass.languages.display import Display
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, Rule, RuleContext
@@ -177,6 +178,7 @@ CPP = Language(
     separator="::",
     prepare=prepare_cpp,
     doc=comment_above,
+    registers=registered,
     uses=lexical_rules,
     imports=C_IMPORTS,
     binding=C_BINDING,

@@ -7,6 +7,7 @@ from typing import Final
 from codecompass import lazy
 from codecompass.languages.binding import Binding, Calls, Extensions, Members
 from codecompass.languages.csharp_imports import CSHARP_IMPORTS
+from codecompass.languages.csharp_routes import registered
 from codecompass.languages.display import Display
 from codecompass.languages.language import DESCEND, Definition, Found, Language, RuleContext, body_of, lines_of
 from codecompass.languages.nodes import Node
@@ -383,6 +384,7 @@ CSHARP = Language(
     prepare=prepare,
     module=module_of,
     doc=doc_of,
+    registers=registered,
     uses=lexical_rules,
     imports=CSHARP_IMPORTS,
     binding=Binding(

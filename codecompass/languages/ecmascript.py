@@ -13,6 +13,7 @@ from codecompass.languages.binding import Binding, Members
 from codecompass.languages.display import DECORATORS, Display
 from codecompass.languages.ecmascript_imports import ECMASCRIPT_IMPORTS, ecmascript_module
 from codecompass.languages.ecmascript_modules import import_alias, imports, note_exports, re_exports
+from codecompass.languages.ecmascript_routes import registered
 from codecompass.languages.ecmascript_scopes import (
     AMBIENT,
     FUNCTIONS,
@@ -424,6 +425,7 @@ JAVASCRIPT = Language(
     comment_starts=(b"//", b"/*"),
     prepare=with_const,
     tests=TESTS,
+    registers=registered,
     path_module=ecmascript_module,
     imports=ECMASCRIPT_IMPORTS,
     before_walk=note_exports,
@@ -441,6 +443,7 @@ TYPESCRIPT = Language(
     comment_starts=(b"//", b"/*"),
     prepare=prepare,
     tests=TESTS,
+    registers=registered,
     path_module=ecmascript_module,
     imports=ECMASCRIPT_IMPORTS,
     before_walk=note_exports,
@@ -458,6 +461,7 @@ TSX = Language(
     comment_starts=(b"//", b"/*"),
     prepare=with_const,
     tests=TESTS,
+    registers=registered,
     path_module=ecmascript_module,
     imports=ECMASCRIPT_IMPORTS,
     before_walk=note_exports,

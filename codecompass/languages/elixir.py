@@ -12,6 +12,7 @@ from codecompass import lazy
 from codecompass.languages.binding import Binding, Members
 from codecompass.languages.display import Display
 from codecompass.languages.elixir_imports import ELIXIR_IMPORTS
+from codecompass.languages.elixir_routes import registered
 from codecompass.languages.elixir_syntax import (
     CALLBACKS,
     RESERVED,
@@ -303,6 +304,7 @@ ELIXIR = Language(
     tests=TESTS,
     before_walk=marker_finder(MARKERS, DEFINITION),
     doc=documentation,
+    registers=registered,
     uses=lexical_rules,
     imports=ELIXIR_IMPORTS,
     binding=Binding(writes_modules_in_full=True, declares="module", continues_namespaces=True),

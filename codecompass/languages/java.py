@@ -13,6 +13,7 @@ from codecompass.languages.binding import Binding, Calls, Members
 from codecompass.languages.display import DECORATORS, Display
 from codecompass.languages.jvm import FAMILY, JVM_UNWRAPPING, NAMES_OF_JAVA, ROOTS, of_jvm
 from codecompass.languages.jvm_imports import JVM_IMPORTS
+from codecompass.languages.jvm_routes import registered
 from codecompass.languages.language import (
     DESCEND,
     Definition,
@@ -294,6 +295,7 @@ JAVA = Language(
     comment_starts=(b"//", b"/*"),
     module=package_of,
     visibility=visibility_of,
+    registers=registered,
     uses=lexical_rules,
     imports=JVM_IMPORTS,
     binding=Binding(

@@ -11,6 +11,7 @@ from codecompass.languages.binding import Binding, Calls, Extensions, Members
 from codecompass.languages.display import DECORATORS, Display
 from codecompass.languages.jvm import FAMILY, JVM_UNWRAPPING, NAMES_OF_JAVA, ROOTS, of_jvm
 from codecompass.languages.jvm_imports import JVM_IMPORTS
+from codecompass.languages.jvm_routes import registered_by_text
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
@@ -475,6 +476,7 @@ KOTLIN = Language(
     module=module_of,
     before_walk=marker_finder(_LOCAL_MARKERS),
     doc=doc_of,
+    registers=registered_by_text,
     uses=lexical_rules,
     imports=JVM_IMPORTS,
     binding=Binding(

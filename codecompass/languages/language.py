@@ -19,6 +19,7 @@ from codecompass.languages.records import SIGNATURE_LIMIT, Import, SymbolKind, V
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.walk.block_tests import BlockTestSyntax
 from codecompass.languages.walk.embedded import EmbeddedCode
+from codecompass.languages.walk.registrations import Registers
 from codecompass.languages.walk.text_rules import Outline
 from codecompass.languages.written_types import WrittenTypes
 
@@ -229,6 +230,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """What comments begin with, for `head_without_comments`."""
     tests: BlockTestSyntax | None = None
     """Finds tests that are calls with a title and a block."""
+    registers: Registers | None = None
+    """Returns what is registered with a framework by annotations or calls: routes, tasks."""
     path_module: Callable[[str], tuple[str, ...]] = no_path_module
     """Returns the first parts of qualified names, from the path: the names change when the file moves (`moved_names.py`)."""
     module: Callable[[str, Node, bytes], tuple[str, ...]] = no_module

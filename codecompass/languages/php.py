@@ -22,6 +22,7 @@ from codecompass.languages.language import (
 )
 from codecompass.languages.nodes import Node
 from codecompass.languages.php_imports import PHP_IMPORTS
+from codecompass.languages.php_routes import registered
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms, TypeConditions
 from codecompass.languages.uses.patterns import (
@@ -367,6 +368,7 @@ PHP = Language(
     comment_starts=(b"//", b"/*", b"#"),
     tests=TESTS,
     before_walk=marker_finder(MARKERS, DEFINITION),
+    registers=registered,
     uses=lexical_rules,
     imports=PHP_IMPORTS,
     binding=Binding(declares="namespace", continues_namespaces=True, imports_are_per_file=True),

@@ -24,6 +24,7 @@ from codecompass.languages.language import (
 )
 from codecompass.languages.nodes import Node
 from codecompass.languages.python_imports import PYTHON_IMPORTS, python_module
+from codecompass.languages.python_routes import registered
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.uses.expressions import typed
 from codecompass.languages.uses.lexical_rules import Cast, LexicalRules, NamingStrings, SupertypeForms, TypeConditions
@@ -274,6 +275,7 @@ PYTHON = Language(
     imports=PYTHON_IMPORTS,
     visibility=visibility_of,
     doc=docstring,
+    registers=registered,
     uses=lexical_rules,
     binding=Binding(
         hides_nested_names=True,

@@ -22,8 +22,9 @@ from codecompass.languages.language import (
     without_comments,
 )
 from codecompass.languages.nodes import Node
-from codecompass.languages.records import Import, SymbolKind
+from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind
 from codecompass.languages.ruby_imports import RUBY_IMPORTS
+from codecompass.languages.ruby_routes import registered
 from codecompass.languages.ruby_scopes import (
     SECTIONS,
     as_visibility,
@@ -57,7 +58,16 @@ DELEGATORS: Final = frozenset({"delegate", "def_delegators", "def_instance_deleg
 
 RENAMING_DELEGATORS: Final = frozenset({"def_delegator", "def_instance_delegator"})
 
-CALLS: Final = frozenset({"define_method", "alias_method", "refine"}).union(SECTIONS, ACCESSORS, DELEGATORS, RENAMING_DELEGATORS)
+ASSOCIATIONS: Final = word_set(
+    "belongs_to has_and_belongs_to_many has_many has_many_attached has_one has_one_attached has_rich_text"
+)
+
+RECORDS: Final = ASSOCIATIONS | {"enum", "scope"}
+"""Calls in a class of Active Record."""
+
+CALLS: Final = frozenset({"define_method", "alias_method", "refine"}).union(
+    SECTIONS, ACCESSORS, DELEGATORS, RENAMING_DELEGATORS, RECORDS
+)
 """Methods whose calls define something or set visibility."""
 
 
@@ -86,6 +96,9 @@ def call(node: Node, context: RuleContext) -> Iterator[Found]:
         if word in SECTIONS and not has_receiver and not children_in(node, "arguments"):
             yield from section(node.named_children[0], context)
             return
+        if word in RECORDS:
+            yield from _of_record(word, names, node, context)
+            return
         kind: SymbolKind = "field" if word in ACCESSORS else "method"
         for name in _defined_by(word, names):
             bodies = body_of(block) if word == "define_method" else ()
@@ -106,6 +119,19 @@ def _defined_by(word: str, names: list[str]) -> list[str]:
     if word in RENAMING_DELEGATORS:
         return names[-1:]
     return names[:1] if word in ("define_method", "alias_method") else []
+
+
+def _of_record(word: str, names: list[str], node: Node, context: RuleContext) -> Iterator[Definition]:
+    """Yields an association or an enumeration as a field, a scope as a method of the class; nothing outside of classes."""
+    path, first = path_of(context), children_in(node, "arguments")[:1]
+    if word == "enum" and first and first[0].type == "pair":
+        names = [context.field_text(first[0], "key").strip(":")]
+    head = context.source[node.start_byte : node.end_byte].partition(b"\n")[0].decode("utf-8", "replace").removesuffix(" do")
+    for name in names[:1] if path and context.enclosing in CLASS_LIKE | {"module"} else ():
+        if word == "scope":
+            yield Definition(name, "method", node, signature=head, visibility="public", qualified_name=f"{path}.{name}")
+        else:
+            yield define_method(name, "field", node, context, (), head)
 
 
 def _refinement(node: Node, block: Node, context: RuleContext) -> Definition:
@@ -351,6 +377,7 @@ RUBY = Language(
     tests=TESTS,
     before_walk=marker_finder(MARKERS),
     doc=comment_above,
+    registers=registered,
     uses=lexical_rules,
     imports=RUBY_IMPORTS,
     binding=Binding(continues_namespaces=True),

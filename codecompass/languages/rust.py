@@ -27,6 +27,7 @@ from codecompass.languages.language import (
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.rust_imports import RUST_IMPORTS, rust_module
+from codecompass.languages.rust_macros import registered
 from codecompass.languages.rust_modules import MODULE_PATHS
 from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
 from codecompass.languages.uses.patterns import BLOCK, CHARACTER, DOUBLE_LINES, NAME, SLASHES, after, any_of, declared, loop
@@ -393,6 +394,7 @@ RUST = Language(
     imports=RUST_IMPORTS,
     visibility=visibility_of,
     doc=doc_comment,
+    registers=registered,
     uses=lexical_rules,
     binding=Binding(
         macros_are_everywhere=True,

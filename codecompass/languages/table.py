@@ -262,6 +262,10 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "tcl": Row(extensions=".tcl .tm", interpreters="expect tclsh wish", module="tcl"),
     "v": Row(extensions=".vsh .vv", interpreters="v", aliases="vlang", module="v"),
     "vim": Row(extensions=".vim .vimrc", names=".exrc .gvimrc .vimrc vimrc", aliases="viml vimscript", module="vim"),
+    # Templates with code of another language.
+    "eex": Row(extensions=".eex .heex .leex", aliases="heex", module="templates", grammar="elixir"),
+    "ejs": Row(extensions=".ejs", module="templates", grammar="javascript"),
+    "erb": Row(extensions=".erb", module="templates", grammar="ruby"),
     # Without symbols.
     "awk": Row(extensions=".awk .gawk", interpreters="awk gawk mawk"),
     "batch": Row(extensions=".bat .cmd"),
@@ -271,9 +275,6 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "csv": Row(extensions=".csv .tsv"),
     "cython": Row(extensions=".pxd .pxi .pyx"),
     "diff": Row(extensions=".diff .patch"),
-    "eex": Row(extensions=".eex .heex .leex"),
-    "ejs": Row(extensions=".ejs"),
-    "erb": Row(extensions=".erb"),
     "forth": Row(extensions=".forth .fth"),
     "gettext": Row(extensions=".po .pot"),
     "gitignore": Row(

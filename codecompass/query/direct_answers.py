@@ -1,8 +1,9 @@
 """Places that answer a query directly and rank above those found by words.
 
-They are the definitions that a query names rather than describes (by frames of a stack trace, a signature, a misspelt name), and
-the users of a definition for questions about a relation ("who calls X", "subclasses of X", "tests for X"), and the files that go
-with a change ("what else must change with X"). Definitions with merely similar names rank below the best place found by words.
+They are the definitions that a query names rather than describes (by frames of a stack trace, a request that a route serves, a
+signature, a misspelt name), the users of a definition for questions about a relation ("who calls X", "subclasses of X", "tests for
+X"), and the files that go with a change ("what else must change with X"). Definitions with merely similar names rank below the best
+place found by words.
 """
 
 import re
@@ -16,6 +17,7 @@ from codecompass.query.filters import passes
 from codecompass.query.messages.traces_and_signatures import FrameLocation, declared_name, frames, is_signature, locate_frames
 from codecompass.query.names.exact_names import Reading, exactly
 from codecompass.query.names.name_lookup import CODE_KINDS, find_named
+from codecompass.query.names.named_routes import routes_asked
 from codecompass.query.search_hits import QueryIntent, RankedPlace, Relation, Signals, definition_place, score_above
 from codecompass.query.source_lines import lines_of
 from codecompass.query.words.query_words import name_parts
@@ -82,10 +84,10 @@ def named_definitions(
     framed = [place for place in locate_frames(snapshot, frames(query)) if is_allowed(place.file.id, place.file.language)]
     if framed:
         return [framed_place(place, score_above(above, index)) for index, place in enumerate(framed)]
-    rows: list[SymbolRow] = []
-    if is_signature(query):
+    rows = routes_asked(snapshot, query, where)
+    if not rows and is_signature(query):
         rows = [named.row for named in exactly(snapshot, declared_name(query), where, None)]
-    elif len(query.split()) == 1 and not _is_known(snapshot, query, ranked):
+    elif not rows and len(query.split()) == 1 and not _is_known(snapshot, query, ranked):
         is_name = intent == "symbol" or not ranked
         sure, weak = (_GUESSES, _WEAK_GUESSES) if is_name else (_OTHER_CASE, _NONE)
         named = find_named(snapshot, query, where, CODE_KINDS)

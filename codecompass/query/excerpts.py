@@ -80,7 +80,9 @@ def excerpt_of(
     if level == "context":
         return _beginning(lines, place, enclosing)
     if place.symbol is not None and len(lines) <= WHOLE_LINES:
-        return Excerpt(lines=tuple(_shortened(line, None) for line in lines), is_whole=True, enclosing=enclosing)
+        # The signature of a route says what serves it, which its lines may not.
+        is_whole = place.symbol.kind != "route"
+        return Excerpt(lines=tuple(_shortened(line, None) for line in lines), is_whole=is_whole, enclosing=enclosing)
     candidates = _below_signature(lines, place.symbol) if place.symbol is not None else lines
     return Excerpt(lines=_best(candidates, pattern, place.focus, 1 if is_brief else MATCHING_LINES), enclosing=enclosing)
 

@@ -21,6 +21,7 @@ from codecompass.query.names.exact_names import (
 )
 from codecompass.query.names.name_lookup import NAME_MATCH, READING_SCORE, find_named, titled
 from codecompass.query.names.named_locations import AskedLines, asked_lines, places_of_lines
+from codecompass.query.names.named_routes import routes_asked
 from codecompass.query.options import TIME_WAS_UP, QueryOptions, no_deadline
 from codecompass.query.path_globs import relative_request
 from codecompass.query.search_hits import KIND_WEIGHT, Hit, RankedPlace, Signals, definition_place, score_in_order
@@ -130,6 +131,8 @@ def _found(
     named = (
         [NamedDefinition(known, "exact")] if known is not None else find_named(snapshot, request.name, where, kinds, is_expired)
     )
+    if kinds is None and not any(NAME_MATCH[each.reading] in SURE_MATCHES for each in named):
+        named = [NamedDefinition(row, "exact") for row in routes_asked(snapshot, request.name, where)] or named
     if not named and kinds is not None and kinds <= TITLED:
         named = titled(snapshot, request.name, where, kinds)
     matches = {NAME_MATCH[each.reading] for each in named}

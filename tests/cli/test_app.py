@@ -111,7 +111,7 @@ def test_the_commands_are_those_that_were_promised():
     promised = (
         "init index sync search locate outline refs branches callers callees subtypes impact diff status doctor config projects "
         "uninstall "
-        "completion setup serve-mcp ui cluster stop"
+        "completion setup serve-mcp ui cluster stop languages"
     )
 
     assert sorted(NAMES) == sorted(promised.split())

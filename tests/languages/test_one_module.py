@@ -21,7 +21,10 @@ PACKAGE = Path(codecompass.__file__).parent
 TABLES = ("languages/table.py", "languages/detect.py")
 """Where languages are named besides their modules: how files of each are recognised."""
 
-SHARED = "__init__ binding chunk display ecosystems language module_paths moved_names nodes records unspaced words written_types"
+SHARED = (
+    "__init__ binding chunk display ecosystems language module_paths moved_names "
+    "nodes records support unspaced words written_types"
+)
 """The modules of the package that are of no language; the others are those of languages, and of families of them."""
 
 OTHER_MEANINGS = {

@@ -17,7 +17,7 @@ from typing import Final
 from codecompass.languages.records import NameUses, Symbol, Usage, Use
 from codecompass.languages.uses.arguments import count_arguments, described, split_arguments
 from codecompass.languages.uses.code_only import code_only
-from codecompass.languages.uses.expressions import UNKNOWN, VARIABLE, with_member
+from codecompass.languages.uses.expressions import UNKNOWN, VARIABLE, typed, with_member
 from codecompass.languages.uses.lexical_rules import LexicalRules, WordRole, lexical_rules
 from codecompass.languages.uses.receivers import BEFORE_PLAIN, MAX_LOOK_BACK
 from codecompass.languages.uses.supertypes import supertype_names
@@ -37,7 +37,9 @@ def occurrences(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[Na
 def occurrences_of(language: str, text: str, symbols: Sequence[Symbol], name: str) -> tuple[Use, ...]:
     """Returns what `occurrences` returns of one name, in a third of the time."""
     rules = lexical_rules(language)
-    found = () if rules is None or name not in text else _File(rules, text, symbols, only=name).uses()
+    # The name of what serves a route may follow from that of the resource.
+    is_in_text = name in text or any(symbol.kind == "route" and name in symbol.signature for symbol in symbols)
+    found = () if rules is None or not is_in_text else _File(rules, text, symbols, only=name).uses()
     return found[0].uses if found else ()
 
 
@@ -75,6 +77,8 @@ _SHELL_USES: Final[Mapping[WordRole, tuple[Usage, str]]] = {
 """Usage and receiver of the words of a shell script."""
 
 _CASE: Final = re.compile(r"\s*+case ")
+_SERVED: Final = re.compile(r" -> (?:(?P<owner>[\w.:\\]+)(?:\.|#|::))?(?P<name>[^\W\d]\w*[?!]?)$")
+"""What serves a route, at the end of its signature (`walk/registrations.py`)."""
 
 
 class _File:
@@ -244,7 +248,29 @@ class _File:
             n_found += 1
             if n_found >= MAX_USES_PER_FILE:
                 break
+        self._add_handlers(found)
         return tuple(NameUses(name, tuple(found[name])) for name in sorted(found))
+
+    def _add_handlers(self, found: dict[str, list[Use]]) -> None:
+        """Adds a call of what serves each route, unless its lines name that themselves."""
+        routes = [symbol for symbol in self._symbols if symbol.kind == "route"]
+        defined = {(symbol.name, symbol.line_start) for symbol in self._symbols} if routes else set()
+        for symbol in routes:
+            served = _SERVED.search(symbol.signature)
+            if served is None or (self._only and served["name"] != self._only):
+                continue
+            name, lines = served["name"], range(symbol.line_start, symbol.line_end + 1)
+            uses = found.setdefault(name, [])
+            call = Use(symbol.line_start, "call", typed(served["owner"]) if served["owner"] else "")
+            present = [index for index, use in enumerate(uses) if use.line in lines]
+            if any((name, line) in defined for line in lines) or not present:
+                at = bisect_right([use.line for use in uses], symbol.line_start)
+                uses.insert(at, call)
+                if self._only:
+                    self._openings.insert(at, (0, -1))
+            elif served["owner"] and not uses[present[0]].receiver:
+                # The name alone, as that of an action: `only: :create`.
+                uses[present[0]] = Use(uses[present[0]].line, "call", call.receiver)
 
     def _names_of(self, only: str) -> Iterator[re.Match[str]]:
         """Yields the names in the lines that hold a text, in order: no name goes beyond its line."""

@@ -17,6 +17,7 @@ from codecompass import lazy
 from codecompass.languages.language import HEAD_BYTES, Definition, Descend, Found, Language, RuleContext, head_without_comments
 from codecompass.languages.records import DOC_LIMIT, MAX_QUALIFIED_NAME, SIGNATURE_LIMIT, Import, Symbol, SymbolKind, Visibility
 from codecompass.languages.walk.block_tests import with_tests
+from codecompass.languages.walk.registrations import with_registrations
 
 MAX_SYMBOLS_PER_FILE: Final = 50_000
 """A file with more definitions is generated data; the first ones are kept."""
@@ -120,6 +121,8 @@ def extract(language: Language, root: Node, source: bytes, path: str) -> Extract
         symbols = _sorted_by_line(symbols)
     if language.tests is not None and (tests := language.tests.find(root, source)):
         symbols = with_tests(symbols, tests, context.module, language.member_separator or language.separator, clean_signature)
+    if language.registers is not None:
+        symbols = with_registrations(symbols, language.registers(root, source, path, symbols), source, clean_signature)
     return Extraction(tuple(symbols), tuple(imports), root.has_error)
 
 
