@@ -1,9 +1,9 @@
 """Places that answer a query directly and rank above those found by words.
 
 They are the definitions that a query names rather than describes (by frames of a stack trace, a request that a route serves, a
-signature, a misspelt name), the users of a definition for questions about a relation ("who calls X", "subclasses of X", "tests for
-X"), and the files that go with a change ("what else must change with X"). Definitions with merely similar names rank below the best
-place found by words.
+signature, a misspelt name), the users of a definition for questions about a relation ("who calls X", "subclasses of X", "tests
+for X"), and the files that go with a change ("what else must change with X"). Definitions with merely similar names rank below
+the best place found by words.
 """
 
 import re
