@@ -22,7 +22,7 @@ _TRIMMED: Final = "-_="
 """Characters before `%>` that are marks and no code."""
 
 _OF_ELIXIR: Final = lazy.pattern(
-    r"(?<=[={>\s])\{(?P<code>[^{}\n]++)\}|<(?P<local>\.)(?P<name>[a-z_]\w*+)|<(?P<remote>[A-Z]\w*+(?:\.\w++)++)"
+    r"(?<=[={>\s])\{(?P<code>[^{}\n]++)\}|<(?P<local>\.)(?P<name>[a-z_]\w*+)|<(?P<remote>[A-Z]\w*+(?:\.\w++)+)"
 )
 """Values of attributes and texts in HEEx, and its tags of components, which are functions."""
 

@@ -58,6 +58,8 @@ def is_weak(snapshot: Snapshot, intent: QueryIntent, found: Candidates, ranked: 
         return most * found.known + LONG_NAMES * _names_defined(snapshot, found) + LONG_TEXT * text < LEAST_OF_LONG
     beyond = ranked[0].score - weights.text - weights.spread
     n_words = len(found.wanted.worth)
+    if n_words == 1:
+        return False  # Where the word is, also if nothing is called so, is the answer.
     if n_words < MIN_COVERED_WORDS:
         named = max(place.signals.definition for place in ranked[:NAMED_PLACES])
         return beyond + NAMED * named + TEXT_OF_FEW * text < LEAST_OF_FEW
