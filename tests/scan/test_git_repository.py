@@ -264,13 +264,14 @@ def is_running(pid: int) -> bool:
     return True
 
 
-def test_a_git_that_hangs_is_ended_at_its_deadline(tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_git_that_hangs_is_ended_at_its_deadline(tmp_path: Path, programs: Path):
     root = repository(tmp_path / "root")
     pid_file = git_that_hangs(programs)
-    monkeypatch.setattr(git_repository, "GIT_DEADLINE_SECONDS", 0.3)
+    found = find_repository(str(root))
+    assert found is not None
 
     with pytest.raises(GitError, match="took longer"):
-        tracked(root)
+        tracked_files(found, str(root), deadline_seconds=0.3)
 
     assert not is_running(int(pid_file.read_text()))
 
