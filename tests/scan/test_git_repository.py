@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.scan import git_repository
 from codecompass.scan.git_repository import GitCancelled, GitError, Head, find_repository, read_head, tracked_files
 
 from .trees import NOBODY, git, repository, write
