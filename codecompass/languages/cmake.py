@@ -15,9 +15,14 @@ CMAKE = Language(
     outline=blocks(
         r"^[ \t]*+(?i:function[ \t]*+\(\s*+(?P<fn>[^\s()$]++)|macro[ \t]*+\(\s*+(?P<macro>[^\s()$]++)"
         r"|project[ \t]*+\(\s*+(?P<module>[^\s()$]++)"
-        r"|add_(?:library|executable|custom_target|test)[ \t]*+\(\s*+(?:NAME[ \t]++)?(?P<target>[^\s()$\"]++)"
-        r"|(?:set|option)[ \t]*+\(\s*+(?P<var>\w++)(?=[\s)]))",
-        ends={"fn": r"^[ \t]*+(?i:endfunction)\b[^\n]*+", "macro": r"^[ \t]*+(?i:endmacro)\b[^\n]*+", "target": r"\)[ \t]*+$"},
+        r"|add_(?:library|executable|custom_target|test)[ \t]*+\(\s*+(?:NAME\s++)?+"
+        r"(?:\"(?P<target>[^\s()$\"][^()$\"\n]*+)\"|(?P<target2>[^\s()$\"]++)(?!\$))"
+        r"|(?:set|option|cmake_dependent_option)[ \t]*+\(\s*+(?P<var>\w++)(?=[\s)]))",
+        ends={
+            "fn": r"^[ \t]*+(?i:endfunction)\b[^\n]*+",
+            "macro": r"^[ \t]*+(?i:endmacro)\b[^\n]*+",
+            **dict.fromkeys(("target", "module", "var"), r"\)[ \t]*+$"),
+        },
         comments=_COMMENTS,
         imports=r"^[ \t]*+(?i:include)[ \t]*+\(\s*+\"?(?:\$\{\w++\}/)?([\w./+-]++)",
     ),

@@ -6,16 +6,20 @@ from codecompass.languages.language import Language
 from codecompass.languages.uses.references import references
 from codecompass.languages.walk.text_rules import blocks
 
+_CONDITION = r"(?:ifn?eq|ifn?def|else|endif)\b[^\n]*+"
+"""A line within a recipe that is not indented."""
+
 MAKE = Language(
     outline=blocks(
         r"^[ \t]*+(?:(?>(?:override[ \t]++|export[ \t]++|private[ \t]++)*)"
         r"(?:define[ \t]++(?P<macro>[^\s=:#]++)|(?P<var>[^\s:=#+?!$()]++)[ \t]*+(?:[+?!]|:{1,3})?=)"
-        r"|(?!\.PHONY|\.SUFFIXES|\.SILENT|\.PRECIOUS|\.SECONDARY|\.DEFAULT|\.NOTPARALLEL|\.ONESHELL|\.IGNORE)"
+        r"|(?!\.PHONY|\.SUFFIXES|\.SILENT|\.PRECIOUS|\.SECONDARY|\.DEFAULT|\.NOTPARALLEL|\.ONESHELL|\.IGNORE"
+        r"|\.DELETE_ON_ERROR|\.SECONDEXPANSION|\.INTERMEDIATE|\.NOTINTERMEDIATE|\.EXPORT_ALL_VARIABLES|\.POSIX|\.WAIT)"
         r"(?<!\t)(?!-?s?include\b)(?P<target>[^\s:=#][^:=#\n]*?)[ \t]*+&?::?(?![=:])"
         r"(?!(?>(?:[ \t]++(?:private|override|export))*)[ \t]*+[\w.-]++[ \t]*+[+?:!]*+=))",
-        ends={"macro": r"^[ \t]*+endef\b", "target": r"(?=^\S)"},
+        ends={"macro": r"^[ \t]*+endef\b", "target": rf"(?=^(?!(?:{_CONDITION}\n)++\t)\S)", "var": r"(?<!\\)$"},
         imports=r"^[ ]*+-?s?include[ \t]++([^\s$]++)",
-        opaque="macro target",
+        opaque="macro target var",
         several="target",
     ),
     comment_starts=(b"#",),

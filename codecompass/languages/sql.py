@@ -6,6 +6,7 @@ Reads the text, not the tree: the grammar fails on most scripts that are not pla
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.display import Display
 from codecompass.languages.language import Definition, Language, RuleContext
 from codecompass.languages.nodes import Node
@@ -41,6 +42,8 @@ CONSTRAINTS: Final = frozenset(
 KEY_WORDS: Final = frozenset({"index", "key"})
 BEFORE_NAME: Final = frozenset({"authorization", "body", "concurrently", "exists", "if", "not", "trigger"})
 AFTER_HEAD: Final = frozenset({"as", "begin", "is", "language"})
+LABEL: Final = lazy.pattern(r"\w(?:[\w /-]*\w)?")
+"""A value of an enumeration."""
 BLANKS: Final = bytes(10 if byte == 10 else 32 for byte in range(256))
 
 
@@ -149,7 +152,7 @@ def _head(statement: Statement, after: int, what: str, script: Script) -> str:
         depth += (token.text == "(") - (token.text == ")")
         is_body = token.lower in AFTER_HEAD and (what != "trigger" or token.lower == "begin")
         is_body = is_body or token.kind == "dollar"
-        if is_body and not depth and what not in ("type", "domain", "sequence", "index", "synonym"):
+        if is_body and not depth and what not in ("policy", "type", "domain", "sequence", "index", "synonym"):
             end = index
             break
     return script.joined(tokens[:end])
@@ -198,7 +201,7 @@ def _columns(
 def _values(tokens: Sequence[SqlToken], index: int, owner: str, script: Script, root: Node) -> Iterator[Definition]:
     for item in _items(tokens, index):
         name = item[0].text.strip("'")
-        if item[0].kind == "string" and name.isidentifier():
+        if item[0].kind == "string" and LABEL.fullmatch(name):
             line = script.line(item[0].start)
             yield Definition(
                 name=name,
