@@ -16,14 +16,24 @@ from codecompass.languages.walk.text_rules import Entry, closing_braces, hidden,
 
 _HIDDEN: Final = any_of(BLOCK, r"(?<![:\w\"'(/])//[^\n]*+", DOUBLE, SINGLE)
 _COMMENTS: Final = any_of(BLOCK, r"(?<![:\w\"'(/])//[^\n]*+")
-_IMPORT: Final = lazy.pattern(r"@(?:import|use|forward)\s++(?:\([\w, ]++\)\s*+)?(?:url\()?[\"']([^\"'\n]++)")
+_IMPORT: Final = lazy.pattern(r"@(?:import|use|forward)\s++(?:\([\w, ]++\)\s*+)?(?:url\(\s*+[\"']?|[\"'])([^\"'()\n]++)")
+_INTERPOLATION: Final = lazy.pattern(r"[#@]\{[^{}]*+(?>(?:\{[^{}]*+\}[^{}]*+)*)\}")
+_MASK: Final = "\0"
+"""Instead of the code in a name."""
 _HEAD: Final = lazy.pattern(r"(?:\A|(?<=[{};]))[^{};]++(?=\{)")
 _SELECTOR: Final = lazy.pattern(r"[^,()]++(?>(?:\([^()]*+\)[^,()]*+)*)")
-_NAMED: Final = lazy.pattern(r"[.#%](-?[^\W\d][\w-]*+)")
+_ATTRIBUTE: Final = lazy.pattern(r"\[[^\[\]]*+\]")
+_NAMED: Final = lazy.pattern(r"[.#%](-?(?:[^\W\d]|\\[^\w\s])(?:[\w-]|\\[^\w\s])*+)")
+_PARENTHESES: Final = r"\((?:[^()]++|\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\))*+\)"
 _DECLARED: Final = lazy.pattern(
-    r"^[ \t]*+(?:\$(?P<scss>[\w-]++)|@(?P<less>[\w-]++)|(?P<property>--[\w-]++))[ \t]*+:(?!:)", re.MULTILINE
+    rf"^[ \t]*+(?:\$(?P<scss>[\w-]++)[ \t]*+:(?:[^(){{}};]++|{_PARENTHESES})*+(?=[;}}]|\Z)"
+    r"|@(?!page\b)(?P<less>[\w-]++)[ \t]*+:(?!:)|(?P<property>--[\w-]++)[ \t]*+:(?!:)[^{};]*+)",
+    re.MULTILINE,
 )
-_AT: Final = lazy.pattern(r"@(?P<rule>mixin|function|(?:-\w++-)?keyframes|layer|property)\b\s*+(?P<name>[\w-]*+)")
+_AT: Final = lazy.pattern(
+    r"@(?P<rule>mixin|function|(?:-\w++-)?keyframes|layer|property|counter-style|position-try|font-palette-values)\b\s*+"
+    r"(?P<name>[\w-]++(?>(?:\.[\w-]++)*))"
+)
 _KINDS: Final[dict[str, SymbolKind]] = {"mixin": "macro", "function": "fn"}
 _STATE: Final = lazy.pattern(r"(?<=[\w\])&*]):{1,2}[\w-]++(?:\([^()]*+\))?")
 _SUFFIX: Final = lazy.pattern(r"&[-_]?[\w-]++$")
@@ -33,7 +43,7 @@ MAX_SELECTOR: Final = 120
 
 def outline(text: str, _path: str) -> Iterator[Entry | Import]:
     """Yields the imports, then rules and variables in the order of the text."""
-    code = hidden(_HIDDEN, text)
+    code = _INTERPOLATION.sub(lambda match: _MASK * len(match[0]), hidden(_HIDDEN, text))
     yield from imports_of(_IMPORT, hidden(_COMMENTS, text), text, "include")
     closing = closing_braces(code)
     found: list[Entry] = []
@@ -57,15 +67,18 @@ def outline(text: str, _path: str) -> Iterator[Entry | Import]:
 def _rules(head: str, code: str, around: str) -> Iterator[tuple[str, SymbolKind, int]]:
     """Yields the name and kind of what the head of a block defines, and where in it; `code` is it without strings, `around` what
     the rule around it is for."""
-    if not head or code.endswith(("#", "@")):
+    # A block of properties (`font: { size: 1em }`) is no rule.
+    if not head or code.endswith(":"):
         return
     if head.startswith("@"):
         at = _AT.match(head)
-        if at is not None and at["name"]:
+        if at is not None and not code.startswith(_MASK, at.end()):
             yield at["name"], _KINDS.get(at["rule"], "rule"), 0
         return
     seen: set[str] = set()
     for part in _SELECTOR.finditer(code):
+        if _MASK in part[0]:
+            continue
         name = _name(head[part.start() : part.end()].strip(), around)
         if name and name not in seen:
             seen.add(name)
@@ -80,8 +93,8 @@ def _name(selector: str, around: str) -> str:
         if suffix is not None:
             return f"{around}{suffix[0][1:]}" if around else ""
         selector = selector[1:].strip()
-    named = _NAMED.findall(selector)
-    name = str(named[-1]) if named else " ".join(selector.split())
+    named = _NAMED.findall(_ATTRIBUTE.sub("", selector))
+    name = str(named[-1]).replace("\\", "") if named else " ".join(selector.split())
     return "" if len(name) > MAX_SELECTOR or name[:1].isdigit() or name in ("from", "to") else name
 
 

@@ -1,15 +1,42 @@
 """Dockerfile: stages, arguments and variables of the environment, and where they are used."""
 
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from codecompass import lazy
 from codecompass.languages.display import Display
 from codecompass.languages.language import Language
 from codecompass.languages.uses.references import references
-from codecompass.languages.walk.text_rules import blocks
+from codecompass.languages.walk.text_rules import Entry, blocks, hidden, together
+
+_HEREDOC = lazy.pattern(
+    r"(?<=<<)(?<!<<<)-?[\"']?(?P<mark>[A-Za-z_]\w*+)[\"']?[^\n]*+\n"
+    r"(?:(?![ \t]*+(?P=mark)[ \t]*+(?:\n|\Z))[^\n]*+\n)*+(?=[ \t]*+(?P=mark))"
+)
+_BREAK: Final = r"(?:[ \t]|\\[ \t]*+\n(?:[ \t]*+#[^\n]*+\n)*+)++"
+_PAIR: Final = r"\w++=(?:\"(?:[^\"\\]++|\\[\s\S])*+\"|'[^'\n]*+'|[^\s\"'\\]++|\\[^\n])*+"
+_PAIRS: Final = lazy.pattern(rf"^[ \t]*+(?i:ENV|ARG){_BREAK}{_PAIR}(?P<others>(?:{_BREAK}{_PAIR})++)", re.MULTILINE)
+_OTHER: Final = lazy.pattern(rf"{_BREAK}(?P<pair>{_PAIR})")
+
+
+def _others(text: str, _path: str) -> Iterator[Entry]:
+    """Yields the variables after the first one of an instruction that sets several."""
+    for match in _PAIRS.finditer(hidden(_HEREDOC, text)):
+        for other in _OTHER.finditer(text, *match.span("others")):
+            name = other["pair"].partition("=")[0]
+            yield Entry(name, "var", other.start("pair"), other.end(), signature=other["pair"], doc="")
+
 
 DOCKERFILE = Language(
-    outline=blocks(
-        r"^[ \t]*+(?:(?i:FROM)[ \t]++(?:--\S++[ \t]++)?\S++[ \t]++(?i:AS)[ \t]++(?P<target>\S++)|(?i:ARG)[ \t]++(?P<var>\w++)"
-        r"|(?i:ENV)[ \t]++(?P<var2>\w++))",
-        ends={"target": r"(?=^[ \t]*+(?i:FROM)[ \t])"},
+    outline=together(
+        blocks(
+            r"^[ \t]*+(?:(?i:FROM)[ \t]++(?:--\S++[ \t]++)?\S++[ \t]++(?i:AS)[ \t]++(?P<target>\S++)|(?i:ARG)[ \t]++(?P<var>\w++)"
+            r"|(?i:ENV)[ \t]++(?P<var2>\w++))",
+            ends={"target": r"(?=^[ \t]*+(?i:FROM)[ \t])"},
+            comments=_HEREDOC,
+        ),
+        _others,
     ),
     comment_starts=(b"#",),
     uses=references(

@@ -20,7 +20,12 @@ def level(match: re.Match[str], _seen: list[str]) -> int:
 
 
 _READ = together(
-    headings(r"<[hH]([1-6])\b[^<>]*+>\s*+(?P<section>.{1,500}?)\s*+</[hH]\1>", level, _NO_MARKUP),
+    headings(
+        r"<[hH]([1-6])\b[^<>]*+>\s*+(?P<section>(?:(?!</?[hH][1-6]\b)[\s\S]){1,500}?)\s*+"
+        r"(?:<a\b[^<>]*+>\s*+[#¶]\s*+</a>\s*+)?</[hH]\1>",
+        level,
+        _NO_MARKUP,
+    ),
     blocks(
         r"<[a-zA-Z][\w-]*+(?=\s)[^<>]*?\s(?:id|ID)\s*+=\s*+[\"']?(?P<target>[\w:.-]++)",
         ends={},
