@@ -31,7 +31,9 @@ _UNSUPPORTED: Final = (
     (
         b",",
         lazy.pattern(
-            rb"\b(?:const|var)\s+\w+(?:\s*:[^,=;(){}]+)?((?:\s*,\s*(?:(?:const|var)\s+)?\w+(?:\s*:[^,=;(){}]+)?){1,12})\s*=(?!=)"
+            rb"(?:^[ \t]*|[;{}]\s*)(?:comptime\s+)?(?:const|var)\s+\w+(?:\s*:[^,=;(){}]+)?"
+            rb"((?:\s*,\s*(?:(?:const|var)\s+)?\w+(?:\s*:[^,=;(){}]+)?){1,12})\s*=(?!=)",
+            re.MULTILINE,
         ),
     ),
     (b"switch", lazy.pattern(rb"(?:[=;{}(,>]|\breturn)\s*(\w+\s*:)\s*switch\b")),
@@ -113,13 +115,14 @@ def _variable(node: Node, variable: Node, context: RuleContext) -> Iterator[Foun
     if container is not None:
         yield _define_container(name, node, container, start, context)
         return
-    bodies = (value,) if value is not None and holds_marker(value, context) else ()
+    merged = () if value is None else tuple(_merged_error_sets(value))
+    bodies = merged or ((value,) if value is not None and holds_marker(value, context) else ())
     end = node.end_byte
     if value is not None and node.end_byte - value.start_byte > MAX_VALUE_BYTES:
         end = value.start_byte
     yield Definition(
         name=name,
-        kind=_kind(name, variable),
+        kind="enum" if merged else _kind(name, variable),
         node=node,
         bodies=bodies,
         signature=plain_code(context.source[start:end]).rstrip("= "),
@@ -142,6 +145,18 @@ def _container(value: Node) -> Node | None:
     while node.type in ("ErrorUnionExpr", "SuffixExpr") and node.named_child_count == 1:
         node = node.named_children[0]
     return node if node.type in ("ContainerDecl", "ErrorSetDecl") else None
+
+
+def _merged_error_sets(value: Node) -> Iterator[Node]:
+    """Yields the error sets that are written in `error{A} || Other || error{B}`."""
+    if value.type != "BinaryExpr":
+        return
+    for part in value.named_children:
+        inner = _container(part)
+        if inner is None:
+            yield from _merged_error_sets(part)
+        elif inner.type == "ErrorSetDecl":
+            yield inner
 
 
 def _kind(name: str, variable: Node) -> SymbolKind:
