@@ -22,7 +22,7 @@ _MASK: Final = "\0"
 """Instead of the code in a name."""
 _HEAD: Final = lazy.pattern(r"(?:\A|(?<=[{};]))[^{};]++(?=\{)")
 _SELECTOR: Final = lazy.pattern(r"[^,()]++(?>(?:\([^()]*+\)[^,()]*+)*)")
-_ATTRIBUTE: Final = lazy.pattern(r"\[[^\[\]]*+\]")
+_ATTRIBUTE: Final = lazy.pattern(r"(?<!\\)\[[^\[\]]*+\]")
 _NAMED: Final = lazy.pattern(r"[.#%](-?(?:[^\W\d]|\\[^\w\s])(?:[\w-]|\\[^\w\s])*+)")
 _PARENTHESES: Final = r"\((?:[^()]++|\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\))*+\)"
 _DECLARED: Final = lazy.pattern(
@@ -88,10 +88,10 @@ def _rules(head: str, code: str, around: str) -> Iterator[tuple[str, SymbolKind,
 def _name(selector: str, around: str) -> str:
     """Returns what a selector is for: the last class or id in it, else all of it; empty for one that adds only a state."""
     selector = _STATE.sub("", selector)
+    suffix = _SUFFIX.search(selector)
+    if suffix is not None:
+        return f"{around}{suffix[0][1:]}" if around else ""
     if selector.startswith("&"):
-        suffix = _SUFFIX.match(selector)
-        if suffix is not None:
-            return f"{around}{suffix[0][1:]}" if around else ""
         selector = selector[1:].strip()
     named = _NAMED.findall(_ATTRIBUTE.sub("", selector))
     name = str(named[-1]).replace("\\", "") if named else " ".join(selector.split())

@@ -15,17 +15,20 @@ _HEREDOC = lazy.pattern(
     r"(?:(?![ \t]*+(?P=mark)[ \t]*+(?:\n|\Z))[^\n]*+\n)*+(?=[ \t]*+(?P=mark))"
 )
 _BREAK: Final = r"(?:[ \t]|\\[ \t]*+\n(?:[ \t]*+#[^\n]*+\n)*+)++"
-_PAIR: Final = r"\w++=(?:\"(?:[^\"\\]++|\\[\s\S])*+\"|'[^'\n]*+'|[^\s\"'\\]++|\\[^\n])*+"
-_PAIRS: Final = lazy.pattern(rf"^[ \t]*+(?i:ENV|ARG){_BREAK}{_PAIR}(?P<others>(?:{_BREAK}{_PAIR})++)", re.MULTILINE)
-_OTHER: Final = lazy.pattern(rf"{_BREAK}(?P<pair>{_PAIR})")
+_VALUE: Final = r"=(?:\"(?:[^\"\\]++|\\[\s\S])*+\"|'[^'\n]*+'|[^\s\"'\\]++|\\[^\n])*+"
+_PAIRS: Final = lazy.pattern(
+    rf"^[ \t]*+(?i:(?:ENV{_BREAK}\w++{_VALUE}(?P<env>(?:{_BREAK}\w++{_VALUE})++)"
+    rf"|ARG{_BREAK}\w++(?:{_VALUE})?+(?P<arg>(?:{_BREAK}\w++(?:{_VALUE})?+)++)))",
+    re.MULTILINE,
+)
+_OTHER: Final = lazy.pattern(rf"{_BREAK}(?P<pair>(?P<name>\w++)(?:{_VALUE})?+)")
 
 
 def _others(text: str, _path: str) -> Iterator[Entry]:
     """Yields the variables after the first one of an instruction that sets several."""
     for match in _PAIRS.finditer(hidden(_HEREDOC, text)):
-        for other in _OTHER.finditer(text, *match.span("others")):
-            name = other["pair"].partition("=")[0]
-            yield Entry(name, "var", other.start("pair"), other.end(), signature=other["pair"], doc="")
+        for other in _OTHER.finditer(text, *match.span("arg" if match["env"] is None else "env")):
+            yield Entry(other["name"], "var", other.start("name"), other.end(), signature=other["pair"], doc="")
 
 
 DOCKERFILE = Language(
@@ -33,7 +36,7 @@ DOCKERFILE = Language(
         blocks(
             r"^[ \t]*+(?:(?i:FROM)[ \t]++(?:--\S++[ \t]++)?\S++[ \t]++(?i:AS)[ \t]++(?P<target>\S++)|(?i:ARG)[ \t]++(?P<var>\w++)"
             r"|(?i:ENV)[ \t]++(?P<var2>\w++))",
-            ends={"target": r"(?=^[ \t]*+(?i:FROM)[ \t])"},
+            ends={"target": r"(?=^[ \t]*+(?i:FROM)[ \t])", "var": rf"{_VALUE}|(?=[^=])[^\n]*+|\Z"},
             comments=_HEREDOC,
         ),
         _others,

@@ -75,7 +75,7 @@ def key(name: str, start: int, end: int, scope: str = "", kind: SymbolKind = "ke
     return Entry(last, kind, start, end, ".".join(part for part in (scope, above) if part), doc="")
 
 
-_QUOTED_LAST: Final = lazy.pattern(r"\.\s*+(?:\"([^\"\s](?:[^\"]*[^\"\s])?)\"|'([^'\s](?:[^']*[^'\s])?)')\s*+$")
+_QUOTED_LAST: Final = lazy.pattern(r"(?:^|\.)\s*+(?:\"([^\"\s](?:[^\"]*[^\"\s])?)\"|'([^'\s](?:[^']*[^'\s])?)')\s*+$")
 """A last part in quotes, whose dots separate nothing."""
 
 

@@ -42,6 +42,8 @@ CONSTRAINTS: Final = frozenset(
 KEY_WORDS: Final = frozenset({"index", "key"})
 BEFORE_NAME: Final = frozenset({"authorization", "body", "concurrently", "exists", "if", "not", "trigger"})
 AFTER_HEAD: Final = frozenset({"as", "begin", "is", "language"})
+NESTING: Final = frozenset({"array", "map", "struct"})
+"""Words before the types in angle brackets that some warehouses have."""
 LABEL: Final = lazy.pattern(r"\w(?:[\w /-]*\w)?")
 """A value of an enumeration."""
 BLANKS: Final = bytes(10 if byte == 10 else 32 for byte in range(256))
@@ -131,7 +133,8 @@ def _name(tokens: Sequence[SqlToken], index: int) -> tuple[list[str], int]:
         index += 1
     parts: list[str] = []
     while index < len(tokens) and (name := tokens[index].name):
-        parts.append(name)
+        # In BigQuery one pair of quotes may be around all parts.
+        parts += name.split(".") if tokens[index].text.startswith("`") and all(name.split(".")) else [name]
         index += 1
         if index >= len(tokens) or tokens[index].text != ".":
             break
@@ -161,9 +164,14 @@ def _head(statement: Statement, after: int, what: str, script: Script) -> str:
 def _items(tokens: Sequence[SqlToken], index: int) -> Iterator[list[SqlToken]]:
     """Yields the tokens between the commas of the bracket that opens at `index`."""
     depth, item = 0, list[SqlToken]()
+    in_type = 0
     for token in tokens[index:]:
+        if token.text == "<" and item and item[-1].lower in NESTING:
+            in_type += 1
+        elif token.text == ">" and in_type:
+            in_type -= 1
         depth += (token.text == "(") - (token.text == ")")
-        if not depth or (depth == 1 and token.text == ","):
+        if not depth or (depth == 1 and token.text == "," and not in_type):
             if item:
                 yield item
             item = []

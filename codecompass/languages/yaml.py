@@ -23,7 +23,7 @@ _LINE: Final = lazy.pattern(
 )
 _WORKFLOW: Final = lazy.pattern(r"(?:^|/)\.(?:github|gitea|forgejo)/workflows/[^/]++$")
 _GITLAB: Final = lazy.pattern(r"(?:^|/)\.gitlab-ci(?:[.\w-]*+)$|\.gitlab-ci\.ya?ml$|(?:^|/)\.gitlab/ci/")
-_COMPOSE: Final = lazy.pattern(r"(?:^|/)(?:docker-)?compose(?:[.-][\w.-]++)?\.ya?ml$")
+_COMPOSE: Final = lazy.pattern(r"(?:^|/)(?:docker-)?compose(?:[.-][\w.-]+)?\.ya?ml$")
 _FLOW_NAME: Final = lazy.pattern(r"[ \t]*+\{(?:[^{}\n]*?,)??[ \t]*+name[ \t]*+:[ \t]++[\"']?(?P<name>[\w.-]++)")
 _GITLAB_WORDS: Final = word_set("default include stages variables workflow image services cache before_script after_script spec")
 
@@ -83,7 +83,7 @@ def outline(text: str, path: str) -> Iterator[Entry]:
     elif {"apiVersion", "kind"} <= top:
         yield from _manifests(found, text)
     else:
-        yield from keys(found)
+        yield from keys(node for node in found if node.path[-1] != "<<")
 
 
 def _below(found: list[Node], kinds: dict[str, SymbolKind]) -> Iterator[Entry]:

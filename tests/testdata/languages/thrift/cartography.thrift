@@ -126,3 +126,5 @@ interaction Session {
 }
 
 service Admin{void drop(1:TileKey key),i64 size()}
+
+exception Overload { 1: i32 retry_after }
