@@ -12,7 +12,7 @@ from codecompass.languages.walk.text_rules import Entry, blocks, hidden, togethe
 
 _HEREDOC = lazy.pattern(
     r"(?<=<<)(?<!<<<)-?[\"']?(?P<mark>[A-Za-z_]\w*+)[\"']?[^\n]*+\n"
-    r"(?:(?![ \t]*+(?P=mark)[ \t]*+(?:\n|\Z))[^\n]*+\n)*+(?=[ \t]*+(?P=mark))"
+    r"(?:(?![ \t]*+(?P=mark)[ \t]*+(?:\n|\Z))[^\n]*+\n){0,500}+(?=[ \t]*+(?P=mark))"
 )
 _BREAK: Final = r"(?:[ \t]|\\[ \t]*+\n(?:[ \t]*+#[^\n]*+\n)*+)++"
 _VALUE: Final = r"=(?:\"(?:[^\"\\]++|\\[\s\S])*+\"|'[^'\n]*+'|[^\s\"'\\]++|\\[^\n])*+"

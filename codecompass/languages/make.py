@@ -17,7 +17,7 @@ MAKE = Language(
         r"|\.DELETE_ON_ERROR|\.SECONDEXPANSION|\.INTERMEDIATE|\.NOTINTERMEDIATE|\.EXPORT_ALL_VARIABLES|\.POSIX|\.WAIT)"
         r"(?<!\t)(?!-?s?include\b)(?P<target>[^\s:=#][^:=#\n]*?)[ \t]*+&?::?(?![=:])"
         r"(?!(?>(?:[ \t]++(?:private|override|export))*)[ \t]*+[\w.-]++[ \t]*+[+?:!]*+=))",
-        ends={"macro": r"^[ \t]*+endef\b", "target": rf"(?=^(?!(?:{_CONDITION}\n)++\t)\S)", "var": r"(?<!\\)$"},
+        ends={"macro": r"^[ \t]*+endef\b", "target": rf"(?=^(?!(?:{_CONDITION}\n){{1,20}}+\t)\S)", "var": r"(?<!\\)$"},
         imports=r"^[ ]*+-?s?include[ \t]++([^\s$]++)",
         opaque="macro target var",
         several="target",

@@ -51,6 +51,9 @@ def prepare(source: bytes) -> bytes:
 _CONTAINER_MARKERS: Final = (b"struct", b"enum", b"union", b"opaque", b"error{")
 """Markers of containers inside expressions."""
 
+MAX_MERGED: Final = 50
+"""Operators of an expression that is searched for error sets."""
+
 _FUNCTIONS: Final = frozenset({"fn", "method", "test"})
 _IMPORT: Final = lazy.pattern(rb'(?:\b(?:const|var)\s+(\w+)\s*(?::[^=;]*)?=\s*)?(?P<import>@import)\("([^"\n]*)"\)((?:\.\w+)*)')
 _TEXTS: Final = frozenset({"LINESTRING", "STRINGLITERALSINGLE", "container_doc_comment", "doc_comment", "line_comment"})
@@ -115,7 +118,7 @@ def _variable(node: Node, variable: Node, context: RuleContext) -> Iterator[Foun
     if container is not None:
         yield _define_container(name, node, container, start, context)
         return
-    merged = () if value is None else tuple(_merged_error_sets(value))
+    merged = () if value is None or value.type != "BinaryExpr" else tuple(_merged_error_sets(value))
     bodies = merged or ((value,) if value is not None and holds_marker(value, context) else ())
     end = node.end_byte
     if value is not None and node.end_byte - value.start_byte > MAX_VALUE_BYTES:
@@ -147,16 +150,18 @@ def _container(value: Node) -> Node | None:
     return node if node.type in ("ContainerDecl", "ErrorSetDecl") else None
 
 
-def _merged_error_sets(value: Node) -> Iterator[Node]:
-    """Yields the error sets that are written in `error{A} || Other || error{B}`."""
-    if value.type != "BinaryExpr":
-        return
-    for part in value.named_children:
-        inner = _container(part)
-        if inner is None:
-            yield from _merged_error_sets(part)
-        elif inner.type == "ErrorSetDecl":
-            yield inner
+def _merged_error_sets(value: Node) -> list[Node]:
+    """Returns the error sets that are written in `error{A} || Other || error{B}`, in source order."""
+    found: list[Node] = []
+    current = value
+    for _ in range(MAX_MERGED):
+        if current.type != "BinaryExpr" or not current.named_child_count:
+            break
+        found += reversed(current.named_children[1:])
+        current = current.named_children[0]
+    found.append(current)
+    sets = [container for part in reversed(found) if (container := _container(part)) is not None]
+    return [each for each in sets if each.type == "ErrorSetDecl"]
 
 
 def _kind(name: str, variable: Node) -> SymbolKind:
