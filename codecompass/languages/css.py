@@ -12,11 +12,12 @@ from codecompass.languages.language import Language
 from codecompass.languages.records import Import, SymbolKind
 from codecompass.languages.uses.patterns import BLOCK, DOUBLE, SINGLE, any_of
 from codecompass.languages.uses.references import references
-from codecompass.languages.walk.text_rules import Entry, closing_braces, hidden, imports_of
+from codecompass.languages.walk.text_rules import Entry, closing_braces, hidden
 
 _HIDDEN: Final = any_of(BLOCK, r"(?<![:\w\"'(/])//[^\n]*+", DOUBLE, SINGLE)
 _COMMENTS: Final = any_of(BLOCK, r"(?<![:\w\"'(/])//[^\n]*+")
 _IMPORT: Final = lazy.pattern(r"@(?:import|use|forward)\s++(?:\([\w, ]++\)\s*+)?(?:url\(\s*+[\"']?|[\"'])([^\"'()\n]++)")
+_ANOTHER_IMPORT: Final = lazy.pattern(r"[\"']\s*+,\s*+[\"']([^\"'()\n]++)")
 _INTERPOLATION: Final = lazy.pattern(r"[#@]\{[^{}]*+(?>(?:\{[^{}]*+\}[^{}]*+)*)\}")
 _MASK: Final = "\0"
 """Instead of the code in a name."""
@@ -44,7 +45,7 @@ MAX_SELECTOR: Final = 120
 def outline(text: str, _path: str) -> Iterator[Entry | Import]:
     """Yields the imports, then rules and variables in the order of the text."""
     code = _INTERPOLATION.sub(lambda match: _MASK * len(match[0]), hidden(_HIDDEN, text))
-    yield from imports_of(_IMPORT, hidden(_COMMENTS, text), text, "include")
+    yield from _imports(hidden(_COMMENTS, text))
     closing = closing_braces(code)
     found: list[Entry] = []
     around: list[tuple[int, str]] = []
@@ -62,6 +63,17 @@ def outline(text: str, _path: str) -> Iterator[Entry | Import]:
         found.append(Entry(match[group], "var", match.start(group), match.end()))
     found.sort(key=lambda entry: (entry.start, -entry.end))
     yield from found
+
+
+def _imports(code: str) -> Iterator[Import]:
+    """Yields the style sheets that are imported; one `@import` of Sass may name several."""
+    line, at = 1, 0
+    for match in _IMPORT.finditer(code):
+        found: re.Match[str] | None = match
+        while found is not None:
+            line, at = line + code.count("\n", at, found.start(1)), found.start(1)
+            yield Import(line, line, found[1], kind="include")
+            found = _ANOTHER_IMPORT.match(code, found.end()) if match[0].startswith("@import") else None
 
 
 def _rules(head: str, code: str, around: str) -> Iterator[tuple[str, SymbolKind, int]]:

@@ -28,3 +28,6 @@ ENV PROMPT='\$ ' \
 WORKDIR "${HOME}"
 USER ${NB_UID}
 CMD start-notebook.py --ServerApp.root_dir="/home/jovyan"
+LABEL org.opencontainers.image.source="https://example.org/geo" \
+      org.opencontainers.image.licenses="MPL-2.0"
+ENV  SPACED=1   AND=2
