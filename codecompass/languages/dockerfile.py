@@ -18,7 +18,7 @@ _BREAK: Final = r"(?:[ \t]|\\[ \t]*+\n(?:[ \t]*+#[^\n]*+\n)*+)++"
 _VALUE: Final = r"=(?:\"(?:[^\"\\]++|\\[\s\S])*+\"|'[^'\n]*+'|[^\s\"'\\]++|\\[^\n])*+"
 _PAIRS: Final = lazy.pattern(
     rf"^[ \t]*+(?i:(?:ENV{_BREAK}\w++{_VALUE}(?P<env>(?:{_BREAK}\w++{_VALUE})++)"
-    rf"|ARG{_BREAK}\w++(?:{_VALUE})?+(?P<arg>(?:{_BREAK}\w++(?:{_VALUE})?+)++)))",
+    rf"|ARG{_BREAK}\w++(?:{_VALUE})?+(?P<arg>(?:{_BREAK}\w++(?:{_VALUE})?+)++))(?=[ \t]*+$))",
     re.MULTILINE,
 )
 _OTHER: Final = lazy.pattern(rf"{_BREAK}(?P<pair>(?P<name>\w++)(?:{_VALUE})?+)")
