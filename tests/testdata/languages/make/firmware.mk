@@ -113,3 +113,7 @@ print-%:
 	@echo '$* = $($*)'
 
 FORCE:
+
+$(warning slow: this checks every probe)
+$(BUILD_DIR)/probes.csv $(addsuffix .ok,$(BOARDS)): $(PROBES)
+	cat $^ > $@
