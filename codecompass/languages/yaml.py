@@ -25,6 +25,8 @@ _WORKFLOW: Final = lazy.pattern(r"(?:^|/)\.(?:github|gitea|forgejo)/workflows/[^
 _GITLAB: Final = lazy.pattern(r"(?:^|/)\.gitlab-ci(?:[.\w-]*+)$|\.gitlab-ci\.ya?ml$|(?:^|/)\.gitlab/ci/")
 _COMPOSE: Final = lazy.pattern(r"(?:^|/)(?:docker-)?compose(?:[.-][\w.-]+)?\.ya?ml$")
 _FLOW_NAME: Final = lazy.pattern(r"[ \t]*+\{(?:[^{}\n]*?,)??[ \t]*+name[ \t]*+:[ \t]++[\"']?(?P<name>[\w.-]++)")
+_TEMPLATED: Final = lazy.pattern(r"[ \t]*+[\"']?(?P<name>[^\s{]*+\{\{[^\n]*\}\}[\w.-]*+)")
+"""A name in a template of Helm."""
 _GITLAB_WORDS: Final = word_set("default include stages variables workflow image services cache before_script after_script spec")
 
 
@@ -109,7 +111,8 @@ def _manifests(found: list[Node], text: str) -> Iterator[Entry]:
 def _name_of_object(of: dict[tuple[str, ...], Node], text: str) -> str:
     """Returns the name in the metadata, also if these are written in one line; empty if there is none."""
     if (name := of.get(("metadata", "name"))) is not None:
-        return name.text(text)
+        templated = _TEMPLATED.match(text, name.value)
+        return name.text(text) if templated is None else templated["name"]
     metadata = of.get(("metadata",))
     found = None if metadata is None else _FLOW_NAME.match(text, metadata.value)
     return "" if found is None else found["name"]
