@@ -12,18 +12,29 @@ from codecompass.languages.language import Language
 from codecompass.languages.records import Import, SymbolKind
 from codecompass.languages.uses.patterns import BLOCK, DOUBLE, SINGLE, any_of
 from codecompass.languages.uses.references import references
-from codecompass.languages.walk.text_rules import Entry, closing_braces, hidden, imports_of
+from codecompass.languages.walk.text_rules import Entry, closing_braces, hidden
 
 _HIDDEN: Final = any_of(BLOCK, r"(?<![:\w\"'(/])//[^\n]*+", DOUBLE, SINGLE)
 _COMMENTS: Final = any_of(BLOCK, r"(?<![:\w\"'(/])//[^\n]*+")
-_IMPORT: Final = lazy.pattern(r"@(?:import|use|forward)\s++(?:\([\w, ]++\)\s*+)?(?:url\()?[\"']([^\"'\n]++)")
+_IMPORT: Final = lazy.pattern(r"@(?:import|use|forward)\s++(?:\([\w, ]++\)\s*+)?(?:url\(\s*+[\"']?|[\"'])([^\"'()\n]++)")
+_ANOTHER_IMPORT: Final = lazy.pattern(r"[\"']\s*+,\s*+[\"']([^\"'()\n]++)")
+_INTERPOLATION: Final = lazy.pattern(r"[#@]\{[^{}]*+(?>(?:\{[^{}]*+\}[^{}]*+)*)\}")
+_MASK: Final = "\0"
+"""Instead of the code in a name."""
 _HEAD: Final = lazy.pattern(r"(?:\A|(?<=[{};]))[^{};]++(?=\{)")
 _SELECTOR: Final = lazy.pattern(r"[^,()]++(?>(?:\([^()]*+\)[^,()]*+)*)")
-_NAMED: Final = lazy.pattern(r"[.#%](-?[^\W\d][\w-]*+)")
+_ATTRIBUTE: Final = lazy.pattern(r"(?<!\\)\[[^\[\]]*+\]")
+_NAMED: Final = lazy.pattern(r"[.#%](-?(?:[^\W\d]|\\[^\w\s])(?:[\w-]|\\[^\w\s])*+)")
+_PARENTHESES: Final = r"\((?:[^()]++|\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\))*+\)"
 _DECLARED: Final = lazy.pattern(
-    r"^[ \t]*+(?:\$(?P<scss>[\w-]++)|@(?P<less>[\w-]++)|(?P<property>--[\w-]++))[ \t]*+:(?!:)", re.MULTILINE
+    rf"^[ \t]*+(?:\$(?P<scss>[\w-]++)[ \t]*+:(?:[^(){{}};]{{1,200}}+|{_PARENTHESES}){{0,20}}+(?=[;}}]|\Z)"
+    r"|@(?!page\b)(?P<less>[\w-]++)[ \t]*+:(?!:)|(?P<property>--[\w-]++)[ \t]*+:(?!:)[^{};]*+)",
+    re.MULTILINE,
 )
-_AT: Final = lazy.pattern(r"@(?P<rule>mixin|function|(?:-\w++-)?keyframes|layer|property)\b\s*+(?P<name>[\w-]*+)")
+_AT: Final = lazy.pattern(
+    r"@(?P<rule>mixin|function|(?:-\w++-)?keyframes|layer|property|counter-style|position-try|font-palette-values)\b\s*+"
+    r"(?P<name>[\w-]++(?>(?:\.[\w-]++)*))"
+)
 _KINDS: Final[dict[str, SymbolKind]] = {"mixin": "macro", "function": "fn"}
 _STATE: Final = lazy.pattern(r"(?<=[\w\])&*]):{1,2}[\w-]++(?:\([^()]*+\))?")
 _SUFFIX: Final = lazy.pattern(r"&[-_]?[\w-]++$")
@@ -33,8 +44,8 @@ MAX_SELECTOR: Final = 120
 
 def outline(text: str, _path: str) -> Iterator[Entry | Import]:
     """Yields the imports, then rules and variables in the order of the text."""
-    code = hidden(_HIDDEN, text)
-    yield from imports_of(_IMPORT, hidden(_COMMENTS, text), text, "include")
+    code = _INTERPOLATION.sub(lambda match: _MASK * len(match[0]), hidden(_HIDDEN, text))
+    yield from _imports(hidden(_COMMENTS, text))
     closing = closing_braces(code)
     found: list[Entry] = []
     around: list[tuple[int, str]] = []
@@ -54,18 +65,32 @@ def outline(text: str, _path: str) -> Iterator[Entry | Import]:
     yield from found
 
 
+def _imports(code: str) -> Iterator[Import]:
+    """Yields the style sheets that are imported; one `@import` of Sass may name several."""
+    line, at = 1, 0
+    for match in _IMPORT.finditer(code):
+        found: re.Match[str] | None = match
+        while found is not None:
+            line, at = line + code.count("\n", at, found.start(1)), found.start(1)
+            yield Import(line, line, found[1], kind="include")
+            found = _ANOTHER_IMPORT.match(code, found.end()) if match[0].startswith("@import") else None
+
+
 def _rules(head: str, code: str, around: str) -> Iterator[tuple[str, SymbolKind, int]]:
     """Yields the name and kind of what the head of a block defines, and where in it; `code` is it without strings, `around` what
     the rule around it is for."""
-    if not head or code.endswith(("#", "@")):
+    # A block of properties (`font: { size: 1em }`) is no rule.
+    if not head or code.endswith(":"):
         return
     if head.startswith("@"):
         at = _AT.match(head)
-        if at is not None and at["name"]:
+        if at is not None and not code.startswith(_MASK, at.end()):
             yield at["name"], _KINDS.get(at["rule"], "rule"), 0
         return
     seen: set[str] = set()
     for part in _SELECTOR.finditer(code):
+        if _MASK in part[0]:
+            continue
         name = _name(head[part.start() : part.end()].strip(), around)
         if name and name not in seen:
             seen.add(name)
@@ -75,13 +100,13 @@ def _rules(head: str, code: str, around: str) -> Iterator[tuple[str, SymbolKind,
 def _name(selector: str, around: str) -> str:
     """Returns what a selector is for: the last class or id in it, else all of it; empty for one that adds only a state."""
     selector = _STATE.sub("", selector)
+    suffix = _SUFFIX.search(selector)
+    if suffix is not None:
+        return f"{around}{suffix[0][1:]}" if around else ""
     if selector.startswith("&"):
-        suffix = _SUFFIX.match(selector)
-        if suffix is not None:
-            return f"{around}{suffix[0][1:]}" if around else ""
         selector = selector[1:].strip()
-    named = _NAMED.findall(selector)
-    name = str(named[-1]) if named else " ".join(selector.split())
+    named = _NAMED.findall(_ATTRIBUTE.sub("", selector))
+    name = str(named[-1]).replace("\\", "") if named else " ".join(selector.split())
     return "" if len(name) > MAX_SELECTOR or name[:1].isdigit() or name in ("from", "to") else name
 
 

@@ -1,10 +1,14 @@
 """Elm: types with their constructors, aliases with their fields, values and functions with their types, ports; imports."""
 
 import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
 
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
-from codecompass.languages.language import Language, RuleContext, leading_comment
+from codecompass.languages.language import Definition, Found, Language, RuleContext, leading_comment, without_comments
 from codecompass.languages.nodes import Node
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import CHARACTER, DASHES, DOUBLE, NAME, TRIPLE, any_of, declared
@@ -22,6 +26,20 @@ def documentation(node: Node, context: RuleContext) -> str:
     """Returns the comment above a value, or above its type."""
     before = node.prev_named_sibling
     return leading_comment(before if before is not None and before.type == "type_annotation" else node, context)
+
+
+_VALUE: Final = defines("fn", "functionDeclarationLeft/lower_case_identifier!", "body", enters=False)
+
+
+def value(node: Node, context: RuleContext) -> Iterator[Found]:
+    """A value or function, with its type if that is declared above."""
+    above = node.prev_named_sibling
+    if above is None or above.type != "type_annotation":
+        yield from _VALUE(node, context)
+        return
+    for item in _VALUE(node, context):
+        if isinstance(item, Definition):
+            yield replace(item, signature=without_comments(above, context), start_line=above.start_point[0] + 1)
 
 
 def lexical_rules() -> LexicalRules:
@@ -49,7 +67,7 @@ ELM = Language(
         "type_declaration": defines("enum", "name", "."),
         "union_variant": defines("const", "name", ""),
         "port_annotation": defines("fn", "name", ""),
-        "value_declaration": defines("fn", "functionDeclarationLeft/lower_case_identifier!", "body", enters=False),
+        "value_declaration": value,
     },
     module=module,
     doc=documentation,

@@ -1,10 +1,14 @@
 """Gleam: types with their constructors and fields, functions, constants; imports."""
 
 import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
 
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
-from codecompass.languages.language import Language, RuleContext
+from codecompass.languages.language import Definition, Found, Language, RuleContext, leading_comment
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Visibility
 from codecompass.languages.uses.lexical_rules import LexicalRules
@@ -19,6 +23,25 @@ def visibility(node: Node, _name: str, context: RuleContext) -> Visibility:
     if context.enclosing is not None:
         return context.scope_visibility
     return "public" if reach(node, "visibility_modifier") else "private"
+
+
+_TYPE: Final = defines("enum", "type_name/name", "data_constructors")
+
+
+def type_definition(node: Node, context: RuleContext) -> Iterator[Found]:
+    """A type with its constructors, whose first may have a comment above it."""
+    for item in _TYPE(node, context):
+        yield replace(item, signature=context.text(node).partition("{")[0]) if isinstance(item, Definition) else item
+
+
+def documentation(node: Node, context: RuleContext) -> str:
+    """Returns the comment above a definition and its attributes; that of the first constructor is outside the list of them."""
+    first = node
+    if node.type == "data_constructor" and node.prev_named_sibling is None and node.parent is not None:
+        first = node.parent
+    while (above := first.prev_named_sibling) is not None and above.type == "attribute":
+        first = above
+    return leading_comment(first, context)
 
 
 def lexical_rules() -> LexicalRules:
@@ -43,7 +66,8 @@ GLEAM = Language(
     rules={
         **descend("data_constructors data_constructor_arguments"),
         "import": imports("module", alias="alias"),
-        "type_definition": defines("enum", "type_name/name", "data_constructors"),
+        "type_definition": type_definition,
+        "external_type": defines("type", "type_name/name", ""),
         "data_constructor": defines("const", "name", "data_constructor_arguments|arguments", is_local=True),
         "data_constructor_argument": defines("field", "label", ""),
         "type_alias": defines("type", "type_name/name", ""),
@@ -51,6 +75,7 @@ GLEAM = Language(
         "function": defines("fn", "name", "body", enters=False),
     },
     visibility=visibility,
+    doc=documentation,
     imports=plain_imports(endings=(".gleam",)),
     uses=lexical_rules,
     types=WrittenTypes(variables="colon", results="arrow"),

@@ -8,6 +8,7 @@ from codecompass.languages.walk.text_rules import braces
 from codecompass.languages.words import word_set
 
 _HIDDEN = any_of(HASH, TRIPLE, DOUBLE)
+_LIST = r"(?:\([^()]*+(?>(?:\([^()]*+\)[^()]*+)*)\))"
 
 
 def lexical_rules() -> LexicalRules:
@@ -26,11 +27,12 @@ def lexical_rules() -> LexicalRules:
 
 GRAPHQL = Language(
     outline=braces(
-        r"(?:^|\{)[ \t]*+(?:(?:type|input)\s++(?P<struct>\w++)|interface\s++(?P<interface>\w++)|enum\s++(?P<enum>\w++)"
+        r"(?:^|[{,])[ \t]*+(?:(?:type|input)\s++(?P<struct>\w++)|interface\s++(?P<interface>\w++)|enum\s++(?P<enum>\w++)"
         r"|(?:union|scalar)\s++(?P<type>\w++)|directive\s++@(?P<macro>\w++)"
         r"|extend\s++(?:type|input|interface|enum|union|scalar)\s++(?P<impl>\w++)"
         r"|(?:query|mutation|subscription|fragment)\s++(?P<fn>\w++)"
-        r"|(?P<field>\w++)[ \t]*+(?:\([^()]*+(?>(?:\([^()]*+\)[^()]*+)*)\))?[ \t]*+:|(?P<const>[A-Z_]\w*+)(?=[ \t]*+(?:@.*)?$))",
+        rf"|(?P<field>\w++)[ \t]*+{_LIST}?[ \t]*+:(?:[^()\n{{}},@]*+@\w++{_LIST})*+"
+        r"|(?P<const>[A-Za-z_]\w*+)(?=[ \t]*+(?:[@,}]|$)))",
         _HIDDEN,
         inside={"field": "struct interface impl", "const": "enum impl"},
     ),

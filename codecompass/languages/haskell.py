@@ -47,6 +47,7 @@ from codecompass.languages.uses.patterns import CHARACTER, DOUBLE_LINES, any_of,
 from codecompass.languages.walk.block_tests import DOUBLE_QUOTED, BlockTestSyntax
 from codecompass.languages.words import word_set
 
+_PRAGMA_AT_END: Final = lazy.pattern(r"\{-#[^#]*+#-\}\s*+\Z")
 CLAUSES: Final = frozenset({"function", "bind"})
 
 
@@ -207,7 +208,8 @@ def type_alias(node: Node, doc: str, context: RuleContext) -> Iterator[Found]:
 def type_class(node: Node, doc: str, context: RuleContext) -> Iterator[Found]:
     """`class C a where`."""
     body = node.child_by_field_name("declarations")
-    yield _type(bound_name(node, context), "class", node, head_of(node, body, context), doc, context, (node,))
+    head = _PRAGMA_AT_END.sub("", head_of(node, body, context)).rstrip().removesuffix("where")
+    yield _type(bound_name(node, context), "class", node, head, doc, context, (node,))
 
 
 def instance(node: Node, doc: str, context: RuleContext) -> Iterator[Found]:

@@ -13,6 +13,9 @@ from codecompass.languages.walk.text_rules import Entry, blocks, headings, toget
 
 _NO_MARKUP = lazy.pattern(r"<!--.*?(?:-->|\Z)|<(?P<raw>script|style)\b.*?(?:</(?P=raw)\s*+>|\Z)", re.DOTALL | re.IGNORECASE)
 
+_ATTRIBUTE = r"(?:[^<>\"']|\"[^\"]{0,2000}+\"|'[^']{0,2000}+')"
+"""A character or a value of an attribute in a tag."""
+
 
 def level(match: re.Match[str], _seen: list[str]) -> int:
     """Returns the digit of `<h1>`."""
@@ -20,9 +23,14 @@ def level(match: re.Match[str], _seen: list[str]) -> int:
 
 
 _READ = together(
-    headings(r"<[hH]([1-6])\b[^<>]*+>\s*+(?P<section>.{1,500}?)\s*+</[hH]\1>", level, _NO_MARKUP),
+    headings(
+        rf"<[hH]([1-6])\b{_ATTRIBUTE}*+>\s*+(?:<a\b[^<>]*+>\s*+[#¶]\s*+</a>\s*+)?+(?P<section>(?:(?!</?[hH][1-6]\b)[\s\S]){{1,500}}?)\s*+"
+        r"(?:<a\b[^<>]*+>\s*+[#¶]\s*+</a>\s*+)?</[hH]\1>",
+        level,
+        _NO_MARKUP,
+    ),
     blocks(
-        r"<[a-zA-Z][\w-]*+(?=\s)[^<>]*?\s(?:id|ID)\s*+=\s*+[\"']?(?P<target>[\w:.-]++)",
+        rf"<[a-zA-Z][\w-]*+(?=\s){_ATTRIBUTE}*?\s(?:id|ID)\s*+=\s*+[\"']?(?P<target>[\w:.-]++)",
         ends={},
         comments=_NO_MARKUP,
     ),

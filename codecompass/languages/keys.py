@@ -67,8 +67,16 @@ def keys(nodes: Iterable[Node]) -> Iterator[Entry]:
 
 def key(name: str, start: int, end: int, scope: str = "", kind: SymbolKind = "key") -> Entry:
     """Returns a key; the parts of a dotted name before the last one qualify it."""
-    above, _, last = name.strip("\"' ").rpartition(".")
+    quoted = _QUOTED_LAST.search(name)
+    if quoted is None:
+        above, _, last = name.strip("\"' ").rpartition(".")
+    else:
+        above, last = name[: quoted.start()].strip(), quoted[1] or quoted[2]
     return Entry(last, kind, start, end, ".".join(part for part in (scope, above) if part), doc="")
+
+
+_QUOTED_LAST: Final = lazy.pattern(r"(?:^|\.)\s*+(?:\"([^\"\s](?:[^\"]*[^\"\s])?)\"|'([^'\s](?:[^']*[^'\s])?)')\s*+$")
+"""A last part in quotes, whose dots separate nothing."""
 
 
 def first(entries: Iterable[Entry]) -> Iterator[Entry]:

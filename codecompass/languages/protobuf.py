@@ -29,14 +29,15 @@ def lexical_rules() -> LexicalRules:
 PROTOBUF = Language(
     outline=braces(
         r"(?:^|[{;}])[ \t]*+(?!(?:option|reserved|extensions)\b)(?:export[ \t]++|local[ \t]++)?(?:message[ \t]++(?P<struct>\w++)"
-        r"|enum[ \t]++(?P<enum>\w++)|service[ \t]++(?P<interface>\w++)|extend[ \t]++[\w.]*?(?P<impl>\w++)[ \t\n]*+\{"
-        r"|oneof[ \t]++(?P<oneof>\w++)|rpc[ \t]++(?P<method>\w++)|(?P<const>\w++)\s*+="
+        r"|enum[ \t]++(?P<enum>\w++)|service[ \t]++(?P<interface>\w++)|extend[ \t]++[\w.]*?(?P<impl>\w++)(?=[ \t\n]*+\{)"
+        r"|oneof[ \t]++(?P<oneof>\w++)|rpc[ \t]++(?P<method>\w++)(?:\s*+\([^()]*+\)\s*+returns\s*+\([^()]*+\))?+"
+        r"|(?P<const>\w++)\s*+="
         r"|(?:optional\s++|required\s++|repeated\s++)?(?:group|map[ \t]*+<[^<>]*+>|\.?[\w.]++)\s++(?P<field>\w++)\s*+=\s*+\d)",
         _HIDDEN,
         inside={"method": "interface", "const": "enum", "field": "struct oneof impl", "oneof": "struct"},
         kinds={"oneof": "field"},
         package=r"^[ \t]*+package\s++([\w.]++)",
-        imports=r"^[ \t]*+import\s++(?:public\s++|weak\s++)?[\"']([^\"'\n]++)",
+        imports=r"^[ \t]*+import\s++(?:(?:public|weak|option)\s++)?[\"']([^\"'\n]++)",
     ),
     comment_starts=(b"//", b"/*"),
     imports=C_IMPORTS,

@@ -6,6 +6,7 @@ Reads the text, not the tree: the grammar fails on most scripts that are not pla
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.display import Display
 from codecompass.languages.language import Definition, Language, RuleContext
 from codecompass.languages.nodes import Node
@@ -41,6 +42,10 @@ CONSTRAINTS: Final = frozenset(
 KEY_WORDS: Final = frozenset({"index", "key"})
 BEFORE_NAME: Final = frozenset({"authorization", "body", "concurrently", "exists", "if", "not", "trigger"})
 AFTER_HEAD: Final = frozenset({"as", "begin", "is", "language"})
+NESTING: Final = frozenset({"array", "map", "struct"})
+"""Words before the types in angle brackets that some warehouses have."""
+LABEL: Final = lazy.pattern(r"\w(?:[\w /-]*\w)?")
+"""A value of an enumeration."""
 BLANKS: Final = bytes(10 if byte == 10 else 32 for byte in range(256))
 
 
@@ -128,7 +133,8 @@ def _name(tokens: Sequence[SqlToken], index: int) -> tuple[list[str], int]:
         index += 1
     parts: list[str] = []
     while index < len(tokens) and (name := tokens[index].name):
-        parts.append(name)
+        # In BigQuery one pair of quotes may be around all parts.
+        parts += name.split(".") if tokens[index].text.startswith("`") and all(name.split(".")) else [name]
         index += 1
         if index >= len(tokens) or tokens[index].text != ".":
             break
@@ -149,7 +155,7 @@ def _head(statement: Statement, after: int, what: str, script: Script) -> str:
         depth += (token.text == "(") - (token.text == ")")
         is_body = token.lower in AFTER_HEAD and (what != "trigger" or token.lower == "begin")
         is_body = is_body or token.kind == "dollar"
-        if is_body and not depth and what not in ("type", "domain", "sequence", "index", "synonym"):
+        if is_body and not depth and what not in ("policy", "type", "domain", "sequence", "index", "synonym"):
             end = index
             break
     return script.joined(tokens[:end])
@@ -158,9 +164,14 @@ def _head(statement: Statement, after: int, what: str, script: Script) -> str:
 def _items(tokens: Sequence[SqlToken], index: int) -> Iterator[list[SqlToken]]:
     """Yields the tokens between the commas of the bracket that opens at `index`."""
     depth, item = 0, list[SqlToken]()
+    in_type = 0
     for token in tokens[index:]:
+        if token.text == "<" and item and item[-1].lower in NESTING:
+            in_type += 1
+        elif token.text == ">" and in_type:
+            in_type -= 1
         depth += (token.text == "(") - (token.text == ")")
-        if not depth or (depth == 1 and token.text == ","):
+        if not depth or (depth == 1 and token.text == "," and not in_type):
             if item:
                 yield item
             item = []
@@ -198,7 +209,7 @@ def _columns(
 def _values(tokens: Sequence[SqlToken], index: int, owner: str, script: Script, root: Node) -> Iterator[Definition]:
     for item in _items(tokens, index):
         name = item[0].text.strip("'")
-        if item[0].kind == "string" and name.isidentifier():
+        if item[0].kind == "string" and LABEL.fullmatch(name):
             line = script.line(item[0].start)
             yield Definition(
                 name=name,

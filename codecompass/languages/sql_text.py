@@ -45,7 +45,7 @@ def _landmark_pattern(string: str) -> re.Pattern[str]:
         | (?P<go> ^[ \t]*go[ \t]*(?:\d+[ \t]*)?;?[ \t]*(?:--[^\n]*)?$ )
         | ^[ \t]*delimiter[ \t]+(?P<delimiter> \S+ )
         | ^copy\b[^;\n]*\bfrom[ ]stdin\b[^;\n]*;[^\n]*\n.*?^\\\.$
-        | ^[ \t]*(?:\\ir?|\\include(?:_relative)?|:r|source)[ \t]+(?P<file> [^\s;]+ )
+        | ^[ \t]*(?:\\ir?|\\include(?:_relative)?|:r|\.read|source)[ \t]+(?P<file> [^\s;]+ )
         | ^[ \t]*\\[^\n]*
         | (?:^|(?<=;)) [ \t]* (?:/\*!\d*[ \t]*)? (?P<verb> create|alter )(?=\s)
         """,
@@ -68,9 +68,10 @@ OBJECTS: Final = word_set(
 """Words after CREATE that name the kind of object."""
 ROUTINES: Final = frozenset({"event", "function", "macro", "package", "proc", "procedure", "trigger"})
 MODIFIERS: Final = word_set(
-    "algorithm alter bitmap clustered columnar columnstore concurrently constraint definer editionable external force foreign "
-    "fulltext global hash invoker local materialized no nonclustered nonunique or procedural public recursive replace security "
-    "spatial sql temp temporary transient undefined merge temptable unique unlogged virtual window"
+    "access algorithm alter bitmap clustered columnar columnstore concurrently constraint definer dynamic editionable "
+    "external force foreign fulltext global hash hybrid iceberg invoker local masking materialized merge no nonclustered "
+    "nonunique or procedural public recursive replace row secure security spatial sql temp temporary temptable transient "
+    "undefined unique unlogged virtual window"
 )
 """Words that may be between CREATE and the kind of object."""
 

@@ -23,10 +23,11 @@ _LINE: Final = lazy.pattern(
 )
 _WORKFLOW: Final = lazy.pattern(r"(?:^|/)\.(?:github|gitea|forgejo)/workflows/[^/]++$")
 _GITLAB: Final = lazy.pattern(r"(?:^|/)\.gitlab-ci(?:[.\w-]*+)$|\.gitlab-ci\.ya?ml$|(?:^|/)\.gitlab/ci/")
-_COMPOSE: Final = lazy.pattern(r"(?:^|/)(?:docker-)?compose(?:[.-][\w.-]++)?\.ya?ml$")
-_GITLAB_WORDS: Final = word_set(
-    "default include stages variables workflow image services cache before_script after_script spec pages"
-)
+_COMPOSE: Final = lazy.pattern(r"(?:^|/)(?:docker-)?compose(?:[.-][\w.-]+)?\.ya?ml$")
+_FLOW_NAME: Final = lazy.pattern(r"[ \t]*+\{(?:[^{}\n]*?,)??[ \t]*+name[ \t]*+:[ \t]++[\"']?(?P<name>[\w.-]++)")
+_TEMPLATED: Final = lazy.pattern(r"[ \t]*+[\"']?(?P<name>[^\s{]*+\{\{[^\n]*\}\}[\w.-]*+)")
+"""A name in a template of Helm."""
+_GITLAB_WORDS: Final = word_set("default include stages variables workflow image services cache before_script after_script spec")
 
 
 def nodes(text: str, depth: int) -> list[Node]:
@@ -84,7 +85,7 @@ def outline(text: str, path: str) -> Iterator[Entry]:
     elif {"apiVersion", "kind"} <= top:
         yield from _manifests(found, text)
     else:
-        yield from keys(found)
+        yield from keys(node for node in found if node.path[-1] != "<<")
 
 
 def _below(found: list[Node], kinds: dict[str, SymbolKind]) -> Iterator[Entry]:
@@ -100,11 +101,21 @@ def _manifests(found: list[Node], text: str) -> Iterator[Entry]:
     for node in found:
         documents.setdefault(node.document, {}).setdefault(node.path, node)
     for of in documents.values():
-        kind, name = of.get(("kind",)), of.get(("metadata", "name"))
-        if kind is not None and name is not None and "apiVersion" in {path[0] for path in of}:
+        kind, name = of.get(("kind",)), _name_of_object(of, text)
+        if kind is not None and name and "apiVersion" in {path[0] for path in of}:
             start, end = min(node.start for node in of.values()), max(node.end for node in of.values())
-            named = f"{kind.text(text)} {name.text(text)}"
-            yield Entry(name.text(text), "resource", start, end, kind.text(text), signature=named, doc="")
+            named = f"{kind.text(text)} {name}"
+            yield Entry(name, "resource", start, end, kind.text(text), signature=named, doc="")
+
+
+def _name_of_object(of: dict[tuple[str, ...], Node], text: str) -> str:
+    """Returns the name in the metadata, also if these are written in one line; empty if there is none."""
+    if (name := of.get(("metadata", "name"))) is not None:
+        templated = _TEMPLATED.match(text, name.value)
+        return name.text(text) if templated is None else templated["name"]
+    metadata = of.get(("metadata",))
+    found = None if metadata is None else _FLOW_NAME.match(text, metadata.value)
+    return "" if found is None else found["name"]
 
 
 YAML = Language(

@@ -31,7 +31,9 @@ _UNSUPPORTED: Final = (
     (
         b",",
         lazy.pattern(
-            rb"\b(?:const|var)\s+\w+(?:\s*:[^,=;(){}]+)?((?:\s*,\s*(?:(?:const|var)\s+)?\w+(?:\s*:[^,=;(){}]+)?){1,12})\s*=(?!=)"
+            rb"(?:^[ \t]*|[;{}]\s*)(?:comptime\s+)?(?:const|var)\s+\w+(?:\s*:[^,=;(){}]+)?"
+            rb"((?:\s*,\s*(?:(?:const|var)\s+)?\w+(?:\s*:[^,=;(){}]+)?){1,12})\s*=(?!=)",
+            re.MULTILINE,
         ),
     ),
     (b"switch", lazy.pattern(rb"(?:[=;{}(,>]|\breturn)\s*(\w+\s*:)\s*switch\b")),
@@ -48,6 +50,9 @@ def prepare(source: bytes) -> bytes:
 
 _CONTAINER_MARKERS: Final = (b"struct", b"enum", b"union", b"opaque", b"error{")
 """Markers of containers inside expressions."""
+
+MAX_MERGED: Final = 50
+"""Operators of an expression that is searched for error sets."""
 
 _FUNCTIONS: Final = frozenset({"fn", "method", "test"})
 _IMPORT: Final = lazy.pattern(rb'(?:\b(?:const|var)\s+(\w+)\s*(?::[^=;]*)?=\s*)?(?P<import>@import)\("([^"\n]*)"\)((?:\.\w+)*)')
@@ -113,13 +118,14 @@ def _variable(node: Node, variable: Node, context: RuleContext) -> Iterator[Foun
     if container is not None:
         yield _define_container(name, node, container, start, context)
         return
-    bodies = (value,) if value is not None and holds_marker(value, context) else ()
+    merged = () if value is None or value.type != "BinaryExpr" else tuple(_merged_error_sets(value))
+    bodies = merged or ((value,) if value is not None and holds_marker(value, context) else ())
     end = node.end_byte
     if value is not None and node.end_byte - value.start_byte > MAX_VALUE_BYTES:
         end = value.start_byte
     yield Definition(
         name=name,
-        kind=_kind(name, variable),
+        kind="enum" if merged else _kind(name, variable),
         node=node,
         bodies=bodies,
         signature=plain_code(context.source[start:end]).rstrip("= "),
@@ -142,6 +148,20 @@ def _container(value: Node) -> Node | None:
     while node.type in ("ErrorUnionExpr", "SuffixExpr") and node.named_child_count == 1:
         node = node.named_children[0]
     return node if node.type in ("ContainerDecl", "ErrorSetDecl") else None
+
+
+def _merged_error_sets(value: Node) -> list[Node]:
+    """Returns the error sets that are written in `error{A} || Other || error{B}`, in source order."""
+    found: list[Node] = []
+    current = value
+    for _ in range(MAX_MERGED):
+        if current.type != "BinaryExpr" or not current.named_child_count:
+            break
+        found += reversed(current.named_children[1:])
+        current = current.named_children[0]
+    found.append(current)
+    sets = [container for part in reversed(found) if (container := _container(part)) is not None]
+    return [each for each in sets if each.type == "ErrorSetDecl"]
 
 
 def _kind(name: str, variable: Node) -> SymbolKind:

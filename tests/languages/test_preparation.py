@@ -64,6 +64,7 @@ CASES = {
         ("const x = label: switch (y) {};", "const x = switch (y) {};"),
         ("const a = f(b, c); if (a == b) {}", "const a = f(b, c); if (a == b) {}"),
         ('const a = "const a, const b = c";', 'const a = "const a, const b = c";'),
+        ("const A = struct { a: *const B, b: u8 = 0 };", "const A = struct { a: *const B, b: u8 = 0 };"),
     ],
 }
 

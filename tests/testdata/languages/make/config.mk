@@ -5,3 +5,6 @@ Q =
 else
 Q = @
 endif
+
+# Where the probes are.
+PROBES ?= $(shell ls probes)
