@@ -17,7 +17,7 @@ _COMMENTS = lazy.pattern(r"#\[(=*)\[.*?\]\1\]|#[^\n]*+", re.DOTALL)
 _READ = blocks(
     r"^[ \t]*+(?i:function[ \t]*+\(\s*+(?P<fn>[^\s()$]++)|macro[ \t]*+\(\s*+(?P<macro>[^\s()$]++)"
     r"|project[ \t]*+\(\s*+(?P<module>[^\s()$]++)"
-    r"|add_(?:library|executable|custom_target|test)[ \t]*+\(\s*+(?:NAME\s++)?+"
+    r"|add_(?:library|executable|custom_target|test)[ \t]*+\(\s*+(?>(?:NAME\s++)?)"
     r"(?:\"(?P<target>[^\s()$\"][^()$\"\n]*+)\"|(?P<target2>[^\s()$\"]++)(?!\$))"
     r"|(?:set|option|cmake_dependent_option)[ \t]*+\(\s*+(?P<var>\w++)(?=[\s)]))",
     ends={
@@ -28,7 +28,7 @@ _READ = blocks(
     imports=r"^[ \t]*+(?i:include)[ \t]*+\(\s*+\"?(?:\$\{\w++\}/)?([\w./+-]++)",
 )
 _TEXTS = lazy.pattern(
-    r"#\[(=*)\[.*?(?:\]\1\]|\Z)|#[^\n]*+|(?<=[\s(])\[(=*)\[.*?(?:\]\2\]|\Z)|\"(?:[^\"\\]++|\\.)*+\"?", re.DOTALL
+    r"#\[(=*)\[.*?(?:\]\1\]|\Z)|#[^\n]*+|(?<=[\s(])\[(=*)\[.*?(?:\]\2\]|\Z)|\"(?>(?:[^\"\\]++|\\.)*)\"?", re.DOTALL
 )
 
 

@@ -24,10 +24,10 @@ _MASK: Final = "\0"
 _HEAD: Final = lazy.pattern(r"(?:\A|(?<=[{};]))[^{};]++(?=\{)")
 _SELECTOR: Final = lazy.pattern(r"[^,()]++(?>(?:\([^()]*+\)[^,()]*+)*)")
 _ATTRIBUTE: Final = lazy.pattern(r"(?<!\\)\[[^\[\]]*+\]")
-_NAMED: Final = lazy.pattern(r"[.#%](-?(?:[^\W\d]|\\[^\w\s])(?:[\w-]|\\[^\w\s])*+)")
-_PARENTHESES: Final = r"\((?:[^()]++|\((?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+\))*+\)"
+_NAMED: Final = lazy.pattern(r"[.#%](-?(?:[^\W\d]|\\[^\w\s])(?>(?:[\w-]|\\[^\w\s])*))")
+_PARENTHESES: Final = r"\((?>(?:[^()]++|\((?>(?:[^()]++|\((?>(?:[^()]++|\([^()]*+\))*)\))*)\))*)\)"
 _DECLARED: Final = lazy.pattern(
-    rf"^[ \t]*+(?:\$(?P<scss>[\w-]++)[ \t]*+:(?:[^(){{}};]{{1,200}}+|{_PARENTHESES}){{0,20}}+(?=[;}}]|\Z)"
+    rf"^[ \t]*+(?:\$(?P<scss>[\w-]++)[ \t]*+:(?>(?:[^(){{}};]{{1,200}}+|{_PARENTHESES}){{0,20}})(?=[;}}]|\Z)"
     r"|@(?!page\b)(?P<less>[\w-]++)[ \t]*+:(?!:)|(?P<property>--[\w-]++)[ \t]*+:(?!:)[^{};]*+)",
     re.MULTILINE,
 )

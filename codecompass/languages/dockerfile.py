@@ -12,16 +12,16 @@ from codecompass.languages.walk.text_rules import Entry, blocks, hidden, togethe
 
 _HEREDOC = lazy.pattern(
     r"(?<=<<)(?<!<<<)-?[\"']?(?P<mark>[A-Za-z_]\w*+)[\"']?[^\n]*+\n"
-    r"(?:(?![ \t]*+(?P=mark)[ \t]*+(?:\n|\Z))[^\n]*+\n){0,500}+(?=[ \t]*+(?P=mark))"
+    r"(?>(?:(?![ \t]*+(?P=mark)[ \t]*+(?:\n|\Z))[^\n]*+\n){0,500})(?=[ \t]*+(?P=mark))"
 )
-_BREAK: Final = r"(?:[ \t]|\\[ \t]*+\n(?:[ \t]*+#[^\n]*+\n)*+)++"
-_VALUE: Final = r"=(?:\"(?:[^\"\\]++|\\[\s\S])*+\"|'[^'\n]*+'|[^\s\"'\\]++|\\[^\n])*+"
+_BREAK: Final = r"(?>(?:[ \t]|\\[ \t]*+\n(?>(?:[ \t]*+#[^\n]*+\n)*))+)"
+_VALUE: Final = r"=(?>(?:\"(?>(?:[^\"\\]++|\\[\s\S])*)\"|'[^'\n]*+'|[^\s\"'\\]++|\\[^\n])*)"
 _PAIRS: Final = lazy.pattern(
-    rf"^[ \t]*+(?i:(?:ENV{_BREAK}\w++{_VALUE}(?P<env>(?:{_BREAK}\w++{_VALUE})++)"
-    rf"|ARG{_BREAK}\w++(?:{_VALUE})?+(?P<arg>(?:{_BREAK}\w++(?:{_VALUE})?+)++))(?=[ \t]*+$))",
+    rf"^[ \t]*+(?i:(?:ENV{_BREAK}\w++{_VALUE}(?P<env>(?>(?:{_BREAK}\w++{_VALUE})+))"
+    rf"|ARG{_BREAK}\w++(?>(?:{_VALUE})?)(?P<arg>(?>(?:{_BREAK}\w++(?>(?:{_VALUE})?))+)))(?=[ \t]*+$))",
     re.MULTILINE,
 )
-_OTHER: Final = lazy.pattern(rf"{_BREAK}(?P<pair>(?P<name>\w++)(?:{_VALUE})?+)")
+_OTHER: Final = lazy.pattern(rf"{_BREAK}(?P<pair>(?P<name>\w++)(?>(?:{_VALUE})?))")
 
 
 def _others(text: str, _path: str) -> Iterator[Entry]:

@@ -31,7 +31,7 @@ GRAPHQL = Language(
         r"|(?:union|scalar)\s++(?P<type>\w++)|directive\s++@(?P<macro>\w++)"
         r"|extend\s++(?:type|input|interface|enum|union|scalar)\s++(?P<impl>\w++)"
         r"|(?:query|mutation|subscription|fragment)\s++(?P<fn>\w++)"
-        rf"|(?P<field>\w++)[ \t]*+{_LIST}?[ \t]*+:(?:[^()\n{{}},@]*+@\w++{_LIST})*+"
+        rf"|(?P<field>\w++)[ \t]*+{_LIST}?[ \t]*+:(?>(?:[^()\n{{}},@]*+@\w++{_LIST})*)"
         r"|(?P<const>[A-Za-z_]\w*+)(?=[ \t]*+(?:[@,}]|$)))",
         _HIDDEN,
         inside={"field": "struct interface impl", "const": "enum impl"},

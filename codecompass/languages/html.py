@@ -24,7 +24,7 @@ def level(match: re.Match[str], _seen: list[str]) -> int:
 
 _READ = together(
     headings(
-        rf"<[hH]([1-6])\b{_ATTRIBUTE}*+>\s*+(?:<a\b[^<>]*+>\s*+[#¶]\s*+</a>\s*+)?+(?P<section>(?:(?!</?[hH][1-6]\b)[\s\S]){{1,500}}?)\s*+"
+        rf"<[hH]([1-6])\b(?>{_ATTRIBUTE}*)>\s*+(?>(?:<a\b[^<>]*+>\s*+[#¶]\s*+</a>\s*+)?)(?P<section>(?:(?!</?[hH][1-6]\b)[\s\S]){{1,500}}?)\s*+"
         r"(?:<a\b[^<>]*+>\s*+[#¶]\s*+</a>\s*+)?</[hH]\1>",
         level,
         _NO_MARKUP,

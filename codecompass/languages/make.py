@@ -23,7 +23,7 @@ _READ = blocks(
     r"|\$\((?:call|error|eval|foreach|if|info|shell|warning)[ \t,])"
     r"(?<!\t)(?!-?s?include\b)(?P<target>[^\s:=#][^:=#\n]*?)[ \t]*+&?::?(?![=:])"
     r"(?!(?>(?:[ \t]++(?:private|override|export))*)[ \t]*+[\w.-]++[ \t]*+[+?:!]*+=))",
-    ends={"macro": r"^[ \t]*+endef\b", "target": rf"(?=^(?!(?:{_CONDITION}\n){{1,20}}+\t)\S)", "var": r"(?<!\\)$"},
+    ends={"macro": r"^[ \t]*+endef\b", "target": rf"(?=^(?!(?>(?:{_CONDITION}\n){{1,20}})\t)\S)", "var": r"(?<!\\)$"},
     opaque="macro target var",
     several="target",
 )

@@ -30,7 +30,7 @@ PROTOBUF = Language(
     outline=braces(
         r"(?:^|[{;}])[ \t]*+(?!(?:option|reserved|extensions)\b)(?:export[ \t]++|local[ \t]++)?(?:message[ \t]++(?P<struct>\w++)"
         r"|enum[ \t]++(?P<enum>\w++)|service[ \t]++(?P<interface>\w++)|extend[ \t]++[\w.]*?(?P<impl>\w++)(?=[ \t\n]*+\{)"
-        r"|oneof[ \t]++(?P<oneof>\w++)|rpc[ \t]++(?P<method>\w++)(?:\s*+\([^()]*+\)\s*+returns\s*+\([^()]*+\))?+"
+        r"|oneof[ \t]++(?P<oneof>\w++)|rpc[ \t]++(?P<method>\w++)(?>(?:\s*+\([^()]*+\)\s*+returns\s*+\([^()]*+\))?)"
         r"|(?P<const>\w++)\s*+="
         r"|(?:optional\s++|required\s++|repeated\s++)?(?:group|map[ \t]*+<[^<>]*+>|\.?[\w.]++)\s++(?P<field>\w++)\s*+=\s*+\d)",
         _HIDDEN,

@@ -227,7 +227,7 @@ def lexical_rules() -> LexicalRules:
     """Returns what its uses look like."""
     return LexicalRules(
         family="sql",
-        comments_and_strings=any_of(DASHES, BLOCK, r"'(?:[^']++|'')*+'?"),
+        comments_and_strings=any_of(DASHES, BLOCK, r"'(?>(?:[^']++|'')*)'?"),
         name=NAME,
         keywords=word_set(
             "select from where and or not in is null as on join left right inner outer group by order insert into values update "

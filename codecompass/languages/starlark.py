@@ -16,11 +16,11 @@ from codecompass.languages.walk.text_rules import Entry, blocks
 
 _STRINGS = any_of(HASH, TRIPLE, TRIPLE_SINGLE)
 
-_NEXT = r"(?=\n(?:[ \t]*+\n){0,40}+[^\s)\]}])|\Z"
+_NEXT = r"(?=\n(?>(?:[ \t]*+\n){0,40})[^\s)\]}])|\Z"
 """Where a definition ends: before the line breaks and comments, which are blanked, above the next one."""
 
 _READ = blocks(
-    r"^def[ \t]++(?P<fn>\w++)|^(?P<var>\w++)(?:[ \t]*+,[ \t]*+\w++)*+[ \t]*+=(?!=)"
+    r"^def[ \t]++(?P<fn>\w++)|^(?P<var>\w++)(?>(?:[ \t]*+,[ \t]*+\w++)*)[ \t]*+=(?!=)"
     r"|^[a-z_][\w.]*+\((?=[^()]*?\bname[ \t]*+=[ \t]*+[\"'])[^()]*?\bname[ \t]*+=[ \t]*+[\"'](?P<target>[^\"'\n]++)",
     ends={"fn": _NEXT, "target": r"^\)|\)$", "var": _NEXT},
     comments=_STRINGS,
@@ -28,7 +28,7 @@ _READ = blocks(
 )
 
 _DOCSTRING = lazy.pattern(
-    r"def[ \t]++\w++[ \t]*+\((?:[^()#\"']++|\"(?:[^\"\\\n]++|\\.)*+\"|'(?:[^'\\\n]++|\\.)*+'|#[^\n]*+|\([^()]*+\))*+\)"
+    r"def[ \t]++\w++[ \t]*+\((?>(?:[^()#\"']++|\"(?>(?:[^\"\\\n]++|\\.)*)\"|'(?>(?:[^'\\\n]++|\\.)*)'|#[^\n]*+|\([^()]*+\))*)\)"
     r"[^:\n]*+:\s*+(?P<quotes>\"{3}|'{3})(?P<doc>[\s\S]*?)(?P=quotes)"
 )
 

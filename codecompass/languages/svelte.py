@@ -16,7 +16,7 @@ from codecompass.languages.walk.embedded import EmbeddedCode
 from codecompass.languages.walk.markup import braces_code
 
 _SNIPPET: Final = lazy.pattern(
-    r"\{#snippet\s++(?P<name>[^\W\d][\w$]*+)\s*+(?P<rest>(?:<[^<>{}]*+>)?\((?:[^()]++|\([^()]*+\))*+\))|(?P<end>\{/snippet\s*+\})"
+    r"\{#snippet\s++(?P<name>[^\W\d][\w$]*+)\s*+(?P<rest>(?:<[^<>{}]*+>)?\((?>(?:[^()]++|\([^()]*+\))*)\))|(?P<end>\{/snippet\s*+\})"
 )
 _REACTIVE: Final = lazy.pattern(r"^[ \t]*+\$:[ \t]*+(?P<name>[^\W\d][\w$]*+)[ \t]*+=(?!=)[^\n;{(\[]*+", re.MULTILINE)
 

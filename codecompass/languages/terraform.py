@@ -11,7 +11,7 @@ from codecompass.languages.uses.references import references
 from codecompass.languages.walk.text_rules import braces
 
 _LABEL = r"[ \t]*+\"(?P<{}>[^\"\n]*+)\""
-_HEREDOC = r"(?<=<<)-?(?P<mark>\w++)\n(?:(?![ \t]*+(?P=mark)[ \t]*+(?:\n|\Z))[^\n]*+\n)*+"
+_HEREDOC = r"(?<=<<)-?(?P<mark>\w++)\n(?>(?:(?![ \t]*+(?P=mark)[ \t]*+(?:\n|\Z))[^\n]*+\n)*)"
 _HIDDEN = any_of(HASH, SLASHES, BLOCK, DOUBLE, _HEREDOC)
 _COMMENTS = any_of(HASH, r"(?<!:)//[^\n]*+", BLOCK)
 

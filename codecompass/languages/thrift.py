@@ -27,16 +27,16 @@ def lexical_rules() -> LexicalRules:
 
 _NESTED = r"<[^<>;{}]*+(?>(?:<[^<>;{}]*+(?>(?:<[^<>;{}]*+(?>(?:<[^<>;{}]*+>[^<>;{}]*+)*)>[^<>;{}]*+)*)>[^<>;{}]*+)*)>"
 _NOTES = r"(?:[ \t]*+\([^()]*+\))"
-_TYPE = rf"[\w.]++(?:[ \t]*+{_NESTED})?+{_NOTES}?+"
-_LIST = r"\((?:[^()]++|\([^()]*+\))*+\)"
+_TYPE = rf"[\w.]++(?>(?:[ \t]*+{_NESTED})?)(?>{_NOTES}?)"
+_LIST = r"\((?>(?:[^()]++|\([^()]*+\))*)\)"
 
 THRIFT = Language(
     outline=braces(
         r"(?:^|[{;,])[ \t]*+(?:(?:struct|union|exception)\s++(?P<struct>\w++)|enum\s++(?P<enum>\w++)|"
         r"(?:service|interaction)\s++(?P<interface>\w++)"
-        rf"|const\s++{_TYPE}\s++(?P<const>\w++)\s*+=(?:[ \t]*+\[[^\[\]{{}}]*+\])?+|typedef\s++{_TYPE}\s++(?P<type>\w++)"
+        rf"|const\s++{_TYPE}\s++(?P<const>\w++)\s*+=(?>(?:[ \t]*+\[[^\[\]{{}}]*+\])?)|typedef\s++{_TYPE}\s++(?P<type>\w++)"
         rf"|(?:oneway\s++|async\s++)?{_TYPE}\s++(?P<method>\w++)[ \t]*+(?=\(\s*+(?:\)|-?\d|\w++[ \t.<]))"
-        rf"{_LIST}(?:\s*+throws\s*+{_LIST})?+"
+        rf"{_LIST}(?>(?:\s*+throws\s*+{_LIST})?)"
         rf"|(?:-?\d++[ \t]*+:[ \t]*+)?(?:required\s++|optional\s++)?{_TYPE}"
         rf"(?:[ \t]++|[ \t]*+&[ \t]*+)(?P<field>\w++)[ \t]*+(?=[=;,(\n}}])"
         r"|(?P<value>\w++)[ \t]*+(?=[=,;\n}(]))",

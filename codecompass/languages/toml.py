@@ -11,15 +11,15 @@ from codecompass.languages.walk.text_rules import Entry
 
 _PART = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')"
 _STRING = (
-    r"\"\"\"(?:[^\"\\]++|\\[\s\S]|\"(?!\"\"))*+\"\"\"|'''(?:[^']++|'(?!''))*+'''"
-    r"|\"(?:[^\"\\\n]++|\\.)*+\"|'[^'\n]*+'"
+    r"\"\"\"(?>(?:[^\"\\]++|\\[\s\S]|\"(?!\"\"))*)\"\"\"|'''(?>(?:[^']++|'(?!''))*)'''"
+    r"|\"(?>(?:[^\"\\\n]++|\\.)*)\"|'[^'\n]*+'"
 )
 _ITEM = rf"(?:[^\[\]\"'#]++|{_STRING}|#[^\n]*+)"
-_VALUE = rf"[ \t]*+(?:{_STRING}|\[(?:{_ITEM}|\[{_ITEM}*+\])*+\])"
+_VALUE = rf"[ \t]*+(?:{_STRING}|\[(?>(?:{_ITEM}|\[(?>{_ITEM}*)\])*)\])"
 """A string or an array: what can take several lines and hold what looks like a key."""
 
 _PATTERN = lazy.pattern(
-    rf"^[ \t]*+\[{{1,2}}(?P<table>[^\[\]\n]++)\]|^[ \t]*+(?P<key>{_PART}(?>(?:\.{_PART})*))[ \t]*+=(?!=)(?:{_VALUE})?+",
+    rf"^[ \t]*+\[{{1,2}}(?P<table>[^\[\]\n]++)\]|^[ \t]*+(?P<key>{_PART}(?>(?:\.{_PART})*))[ \t]*+=(?!=)(?>(?:{_VALUE})?)",
     re.MULTILINE,
 )
 

@@ -25,7 +25,7 @@ from codecompass.languages.written_types import WrittenTypes
 from codecompass.languages.zig_imports import ZIG_IMPORTS, zig_module
 
 _LITERALS: Final = lazy.pattern(
-    rb"""//[^\n]*+ | \\\\[^\n]*+ | "(?:[^"\\\n]++|\\.)*+" | '(?:[^'\\\n]|\\.)++'""", re.DOTALL | re.VERBOSE
+    rb"""//[^\n]*+ | \\\\[^\n]*+ | "(?>(?:[^"\\\n]++|\\.)*)" | '(?>(?:[^'\\\n]|\\.)+)'""", re.DOTALL | re.VERBOSE
 )
 _UNSUPPORTED: Final = (
     (
