@@ -103,7 +103,9 @@ def _named_anew(node: Node, assignment: Node, context: RuleContext) -> Iterator[
     if is_glob and values and values[0].type in ("refgen_expression", "anonymous_subroutine_expression"):
         name = context.text(names[0])
         if re.fullmatch(r"\w+", name):
-            owners = [part for part in context.notes.get(("package",), "").split("::") if part] if context.enclosing is None else []
+            owners = (
+                [part for part in context.notes.get(("package",), "").split("::") if part] if context.enclosing is None else []
+            )
             yield Definition(name, "fn", node, qualifier=tuple(owners) or None)
 
 
