@@ -26,11 +26,36 @@ def binding(node: Node, context: RuleContext) -> Iterator[Found]:
     if value.type not in _HOLDERS or value.type == "function_expression":
         for path in _PATH.findall(text[:20_000]):
             yield Import(*lines_of(node), path, kind="relative")
-    holds = tuple(each for each in (value, *value.named_children) if each.type in _HOLDERS)[:1]
+    holds = tuple(each for each in (value, *map(_inside, value.named_children)) if each.type in _HOLDERS)[:1]
     is_function = value.type == "function_expression"
     kind = "fn" if is_function else "module" if holds else "var"
-    signature = f"{name} = {text[: text.find(':') + 1]}" if is_function else context.text(node).partition("\n")[0]
+    signature = f"{name} = {_parameters(value, context)}" if is_function else context.text(node).partition("\n")[0]
+    name = name[1:-1] if re.fullmatch(r'"[^"]*"', name) else name
     yield Definition(name, kind, node, holds, signature=signature.rstrip("; {["))  # type: ignore[arg-type]
+
+
+def _inside(node: Node) -> Node:
+    """Returns what is in parentheses."""
+    for _ in range(_MAX_DEPTH):
+        inner = node.child_by_field_name("expression") if node.type == "parenthesized_expression" else None
+        if inner is None:
+            break
+        node = inner
+    return node
+
+
+def _parameters(function: Node, context: RuleContext) -> str:
+    """Returns the parameters of a function that returns functions, with theirs."""
+    body: Node | None = function
+    for _ in range(_MAX_DEPTH):
+        if body is None or body.type != "function_expression":
+            break
+        body = body.child_by_field_name("body")
+    end = function.end_byte if body is None else body.start_byte
+    return context.source[function.start_byte : end].decode("utf-8", "replace").rstrip()
+
+
+_MAX_DEPTH = 20
 
 
 def lexical_rules() -> LexicalRules:
