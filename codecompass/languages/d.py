@@ -23,7 +23,7 @@ from codecompass.languages.uses.patterns import (
     supertypes_after_colon,
     typed_declaration,
 )
-from codecompass.languages.walk.node_rules import defines, descend, reach
+from codecompass.languages.walk.node_rules import defines, descend, or_descend, reach
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
 
@@ -76,12 +76,13 @@ def lexical_rules() -> LexicalRules:
 D = Language(
     grammar="d",
     rules={
-        **descend("module_def aggregate_body attribute_declaration conditional_declaration"),
-        **descend("mixin_declaration"),
+        **descend("module_def aggregate_body attribute_declaration conditional_declaration mixin_template_declaration"),
+        **descend("mixin_declaration anonymous_enum_declaration"),
         "import_declaration": imported,
         "class_declaration": defines("class", "identifier!", "aggregate_body"),
         "struct_declaration": defines("struct", "identifier!", "aggregate_body"),
-        "union_declaration": defines("struct", "identifier!", "aggregate_body"),
+        "union_declaration": or_descend(defines("struct", "identifier!", "aggregate_body")),
+        "postblit": defines("fn", body="function_body", called="this", enters=False),
         "interface_declaration": defines("interface", "identifier!", "aggregate_body"),
         "enum_declaration": defines("enum", "identifier!", "."),
         "enum_member": defines("const", "identifier!", ""),
