@@ -83,8 +83,10 @@ def assignment(node: Node, context: RuleContext) -> Iterator[Found]:
 
 def _infix(left: Node | None) -> Node | None:
     """Returns the operator that `a + b = value` defines."""
-    if left is not None and left.type in ("where_expression", "typed_expression"):
-        return _infix(first_child(left))
+    for _ in range(10):
+        if left is None or left.type not in ("where_expression", "typed_expression"):
+            break
+        left = first_child(left)
     operators = [] if left is None or left.type != "binary_expression" else reach(left, "operator")
     return operators[0] if operators else None
 

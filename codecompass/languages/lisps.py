@@ -142,7 +142,7 @@ def _clojure_imports(word: str, text: str) -> Iterator[tuple[str, str, str]]:
 def _imported_classes(text: str) -> Iterator[tuple[str, str, str]]:
     """`(:import (java.time Instant Duration) java.io.File)`."""
     for block in re.finditer(r"\(:import\b(?P<list>(?:[^()]|\([^()]*\))*)", text):
-        for package, names, alone in re.findall(r"[(\[]([\w.]+)\s+([\w\s$]+)[)\]]|([\w.]+)", block["list"]):
+        for package, names, alone in re.findall(r"[(\[]([\w.]+)\s+([\w$][\w\s$]*)[)\]]|([\w.]+)", block["list"]):
             for name in names.split() or [""]:
                 yield f"{package}.{name}" if name else alone, "", ""
 

@@ -85,8 +85,8 @@ def statement(node: Node, context: RuleContext) -> Iterator[Found]:
     first = context.text(arguments[0]).strip("+'\"[]") if arguments else ""
     listed = reach(inner, "arguments/quoted_word_list") if called in _ACCESSORS else []
     if listed:
-        for name in context.text(listed[0]).partition("qw")[2].strip("()/[]{} ").split():
-            yield Definition(name, "field", node)
+        for word in context.text(listed[0]).partition("qw")[2].strip("()/[]{} ").split():
+            yield Definition(word, "field", node)
     elif called.split("::")[0] == "Readonly" and context.enclosing not in ("fn", "method", "test"):
         for each in reach(inner, "arguments/variable|variables/varname"):
             yield Definition(context.text(each), "const", node, visibility="")

@@ -72,10 +72,15 @@ _TEXT: Final = re.compile(rb"<\#.*?(?:\#>|\Z)|@\"\r?\n.*?(?:^\"@|\Z)|@'\r?\n.*?(
 
 def recover(root: Node, context: RuleContext) -> Iterator[Definition | Import]:
     """Finds functions by their first lines, outside comments and strings of several lines."""
-    count = context.source.count
-    text = [(count(b"\n", 0, found.start()) + 1, count(b"\n", 0, found.end()) + 1) for found in _TEXT.finditer(context.source)]
+    text: set[int] = set()
+    line, counted = 1, 0
+    for comment in _TEXT.finditer(context.source):
+        line += context.source.count(b"\n", counted, comment.start())
+        last = line + comment[0].count(b"\n")
+        text.update(range(line, last + 1))
+        line, counted = last, comment.end()
     for found in heads(_FUNCTION, {}, comment=b"#")(root, context):
-        if not any(first <= (found.start_line or 0) <= last for first, last in text):
+        if found.start_line not in text:
             yield found
 
 

@@ -24,14 +24,25 @@ _ASSIGNS: Final = frozenset({"<-", "<<-", "="})
 
 
 def assignment(node: Node, context: RuleContext) -> Iterator[Found]:
-    """`name <- value`: a function, a class or a value; inside a function only a function is a definition."""
+    """`name <- value`, `a <- b <- value`: a function, a class or a value; inside a function only a function is a definition."""
+    yield from _assigned(node, context)
+    for _ in range(_MAX_CHAINED):
+        inner = node.child_by_field_name("rhs")
+        if context.enclosing is not None or inner is None or inner.type != "binary_operator":
+            break
+        yield from _assigned(inner, context)
+        node = inner
+
+
+_MAX_CHAINED: Final = 20
+
+
+def _assigned(node: Node, context: RuleContext) -> Iterator[Found]:
     operator = next((context.text(each) for each in node.children_by_field_name("operator")), "")
     sides = node.child_by_field_name("lhs"), node.child_by_field_name("rhs")
     name, value = sides if operator in _ASSIGNS else sides[::-1] if operator in ("->", "->>") else (None, None)
     if name is not None and value is not None and name.type in ("identifier", "string"):
         yield from _named(context.text(name).strip("`'\""), node, value, context)
-        if context.enclosing is None and value.type == "binary_operator":
-            yield from assignment(value, context)
     elif name is not None and value is not None and name.type == "call" and _called(name, context) == "method":
         written = [context.text(each) for each in reach(name, "arguments/argument/value")]
         if len(written) > 1:
