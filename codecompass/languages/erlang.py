@@ -60,6 +60,7 @@ ERLANG = Language(
         "record_field": defines("field", "name", "", quotes="'"),
         "type_alias": defines("type", "name/name", ""),
         "opaque": defines("type", "name/name", ""),
+        "nominal": defines("type", "name/name", ""),
         "callback": defines("method", "fun", ""),
         "pp_define": defines("macro", "lhs/name", ""),
         "pp_include": imports("file"),

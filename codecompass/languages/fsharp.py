@@ -52,6 +52,18 @@ def prepare(source: bytes) -> bytes:
     return bytes(text)
 
 
+_class: Final = defines("class", "type_name/type_name", ".")
+_OWN: Final = re.compile(r"(?<!abstract )\b(?:member|default|override|val|let|do|new)\b")
+
+
+def class_(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`type A(..) = ..`; a type that has abstract members alone is an interface."""
+    text = context.text(node)
+    is_interface = re.search(r"^[ \t]+abstract\b", text, re.MULTILINE) and not _OWN.search(text.partition("=")[2])
+    for found in _class(node, context):
+        yield replace(found, kind="interface") if is_interface and isinstance(found, Definition) else found
+
+
 def member(node: Node, context: RuleContext) -> Iterator[Found]:
     """`member this.Name(..) = ..`, `abstract Name: T`, `static member Name = ..`."""
     text = context.text(node)
@@ -154,7 +166,7 @@ FSHARP = Language(
         "union_type_case": defines("const", "identifier!", ""),
         "enum_type_defn": defines("enum", "type_name/type_name", "."),
         "enum_type_case": defines("const", "identifier!", ""),
-        "anon_type_defn": defines("class", "type_name/type_name", "."),
+        "anon_type_defn": class_,
         "interface_type_defn": defines("interface", "type_name/type_name", "."),
         "type_abbrev_defn": defines("type", "type_name/type_name", ""),
         "delegate_type_defn": defines("type", "type_name/type_name", ""),

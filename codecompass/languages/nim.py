@@ -60,7 +60,7 @@ def imported(node: Node, context: RuleContext) -> Iterator[Found]:
 
 _procedure: Final = defines("fn", "name", "body", quotes="*`")
 _field: Final = defines("field", "symbol_declaration_list/symbol_declaration/name", "", several=True, quotes="*`")
-_DOCUMENTED: Final = re.compile(r"\s*=\s*(?P<doc>(?:##[^\n]*\s*)+)\Z")
+_DOCUMENTED: Final = re.compile(r"=\s*(?P<doc>(?:##[^\n]*\s*)+)\Z")
 
 
 def procedure(node: Node, context: RuleContext) -> Iterator[Found]:
@@ -71,7 +71,7 @@ def procedure(node: Node, context: RuleContext) -> Iterator[Found]:
             documented = _DOCUMENTED.search(head)
             if documented is not None:
                 doc = "\n".join(line.strip() for line in documented["doc"].splitlines())
-                found = replace(found, signature=head[: documented.start()], doc=doc)
+                found = replace(found, signature=head[: documented.start()].rstrip(), doc=doc)
         yield found
 
 

@@ -185,7 +185,11 @@ def function_in_implementation(node: Node, context: RuleContext) -> Iterator[Fou
     """A function of C; between `@implementation` and `@end` it is none of the type's methods."""
     for item in function(node, context):
         is_own = isinstance(item, Definition) and item.node == node and context.enclosing == "impl" and item.kind == "method"
-        yield replace(item, kind="fn", qualifier=()) if is_own else item
+        if is_own:
+            item = replace(item, kind="fn", qualifier=())
+        if isinstance(item, Definition) and re.match(r"[A-Z]{2,12}_INLINE\b", item.signature or ""):
+            item = replace(item, visibility="private")
+        yield item
 
 
 OBJECTIVEC_RULES: Final[Mapping[str, Rule]] = {
