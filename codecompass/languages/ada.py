@@ -4,13 +4,15 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
 from codecompass.languages.language import DESCEND, Definition, Found, Language, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import DASHES, NAME, any_of
-from codecompass.languages.walk.node_rules import descend, imports, reach, written
+from codecompass.languages.walk.node_rules import defines, descend, imports, reach, written
 from codecompass.languages.words import word_set
 
 _SUBPROGRAM: Final = r"(?i)(?:(?:not\s+)?overriding\s+)?(?:procedure|function)\s+([\w.]+|\"[^\"]+\")"
@@ -19,21 +21,52 @@ _TYPE: Final = r"(?i)(?:(?:task|protected)\s+)?(?:type\s+)?(\w+)"
 
 def package(node: Node, context: RuleContext) -> Iterator[Found]:
     """`package A.B is`, `package body A.B is`."""
-    name = context.field_text(node, "name") or next(
-        (context.text(each) for each in reach(node, "package_specification/name")), ""
+    inner = next(iter(reach(node, "package_declaration")), node) if node.type == "generic_package_declaration" else node
+    name = context.field_text(inner, "name") or next(
+        (context.text(each) for each in reach(inner, "package_specification/name")), ""
     )
     *owners, last = name.split(".")
     yield Definition(
-        last, "module", node, (node,), signature=context.text(node).partition("\n")[0], qualifier=tuple(owners) or None
+        last, "module", node, (inner,), signature=context.text(inner).partition("\n")[0], qualifier=tuple(owners) or None
     )
 
 
+_enumeration: Final = defines("enum", "identifier!", "enumeration_type_definition")
+_type: Final = written("type", _TYPE, ".")
+
+
+def type_(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`type A is (B, C)` with its values, any other type with its components."""
+    for found in (_enumeration if reach(node, "enumeration_type_definition") else _type)(node, context):
+        yield replace(found, signature=context.text(node)) if isinstance(found, Definition) and found.kind == "enum" else found
+
+
+def literal(node: Node, context: RuleContext) -> Iterator[Found]:
+    """A value of an enumeration."""
+    if context.enclosing == "enum":
+        yield Definition(context.text(node), "const", node)
+
+
+def instance(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`package A is new B (..)`, `function A is new B (..)`."""
+    found = re.match(
+        r"(?i)(?:(?:not\s+)?overriding\s+)?(package|procedure|function)\s+([\w.]+|\"[^\"]+\")", context.text(node)[:300]
+    )
+    if found is not None:
+        yield Definition(found[2].rpartition(".")[2], "module" if found[1].lower() == "package" else "fn", node)
+
+
 _constant: Final = written("const", r"(?i)(\w+(?:\s*,\s*\w+)*)\s*:\s*constant\b", several=True)
+_single: Final = written("type", r"(?i)(?:task|protected)\s+(\w+)", ".")
 _variable: Final = written("var", r"(?i)(\w+(?:\s*,\s*\w+)*)\s*:(?!\s*constant\b)", several=True)
 
 
 def variable(node: Node, context: RuleContext) -> Iterator[Found]:
-    """`A, B : T := value;`, `C : constant T := value;`."""
+    """`A, B : T := value;`, `C : constant T := value;`, `task A ..`, `protected A ..`."""
+    single = reach(node, "single_protected_declaration|single_task_declaration")
+    if single:
+        yield from _single(single[0], context)
+        return
     yield from _constant(node, context)
     yield from _variable(node, context)
 
@@ -71,18 +104,25 @@ ADA = Language(
         "generic_subprogram_declaration": written("fn", r"(?is)generic.*?\b(?:procedure|function)\s+(\w+)"),
         "expression_function_declaration": written("fn", _SUBPROGRAM),
         "null_procedure_declaration": written("fn", _SUBPROGRAM),
-        "full_type_declaration": written("type", _TYPE, "."),
+        "full_type_declaration": type_,
+        "identifier": literal,
+        "private_extension_declaration": written("type", _TYPE),
+        "package_renaming_declaration": written("module", r"(?i)package\s+([\w.]+)"),
+        "subprogram_renaming_declaration": written("fn", _SUBPROGRAM),
+        "generic_instantiation": instance,
         "private_type_declaration": written("type", _TYPE),
         "record_type_definition": DESCEND,
         "record_definition": DESCEND,
-        "component_list": DESCEND,
+        **descend("component_list variant_part variant_list variant subunit task_definition protected_definition"),
+        **descend("task_type_declaration protected_type_declaration"),
         "component_declaration": written("field", r"(\w+(?:\s*,\s*\w+)*)\s*:", several=True),
         "subtype_declaration": written("type", r"(?i)subtype\s+(\w+)"),
         "exception_declaration": written("type", r"(\w+(?:\s*,\s*\w+)*)\s*:", several=True),
         "object_declaration": variable,
         "number_declaration": written("const", r"(\w+)\s*:"),
-        "task_body": written("fn", r"(?i)task\s+body\s+(\w+)"),
+        "task_body": written("fn", r"(?i)task\s+body\s+(\w+)", "non_empty_declarative_part"),
         "protected_body": written("impl", r"(?i)protected\s+body\s+(\w+)", "."),
+        "entry_body": written("method", r"(?i)entry\s+(\w+)"),
         "entry_declaration": written("method", r"(?i)entry\s+(\w+)"),
         "ERROR": DESCEND,
     },

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
 from codecompass.languages.language import Definition, Language, RuleContext
@@ -26,6 +28,7 @@ from codecompass.languages.uses.patterns import (
     declared,
     named_value,
 )
+from codecompass.languages.walk.block_tests import BlockTestSyntax
 from codecompass.languages.walk.heads import heads
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
@@ -49,10 +52,32 @@ def _kinds(**words: str) -> dict[str, SymbolKind]:
 
 _CRYSTAL: Final = re.compile(
     rb"^(?P<indent>[ \t]*)(?:(?:private|protected|abstract)[ \t]+)*"
-    rb"(?P<word>def|macro|class|struct|module|enum|lib|annotation|alias|property\??|getter\??|setter)[ \t]+"
-    rb"(?:self\.)?(?P<name>[\w:]+[?!=]?|\[\]=?\??|[+\-*/%<>=~!^|&]+)",
+    rb"(?:(?P<word>def|macro|fun|class|struct|union|record|module|enum|lib|annotation|alias|type"
+    rb"|(?:class_)?(?:property|getter|setter)[?!]?)[ \t]+"
+    rb"(?:self\.)?(?P<name>[\w:]+[?!=]?|\[\]=?\??|[+\-*/%<>=~!^|&]+)"
+    rb"|(?P<title>[A-Z]\w*)[ \t]*+(?:=(?![=~>])|$))",
     re.MULTILINE,
 )
+_HOLDERS: Final = frozenset({"class", "enum", "module", "struct"})
+
+
+def _crystal(root: Node, context: RuleContext) -> Iterator[Definition]:
+    """Yields definitions without what looks like one in a function, or like a value of an enumeration elsewhere."""
+    lines = context.source.split(b"\n")
+    for each in _crystal_definitions(root, context):
+        yield from _without_others(each, None, lines)
+
+
+def _without_others(definition: Definition, owner: SymbolKind | None, lines: list[bytes]) -> Iterator[Definition]:
+    first, last = lines[(definition.start_line or 1) - 1], lines[(definition.end_line or 1) - 1]
+    if last.strip() == b"end" and len(last.rstrip()) - 3 < len(first) - len(first.lstrip()):
+        definition = replace(definition, end_line=definition.start_line)
+    if definition.kind == "const" and owner != "enum" and "=" not in (definition.signature or ""):
+        return
+    members = definition.members if definition.kind in _HOLDERS else ()
+    yield replace(definition, members=tuple(kept for each in members for kept in _without_others(each, definition.kind, lines)))
+
+
 _MOVE: Final = re.compile(
     rb"^(?P<indent>[ \t]*)(?:(?:public(?:\([a-z]+\))?|entry|native|inline)[ \t]+)*"
     rb"(?P<word>module|fun|struct|enum|const|spec)[ \t]+(?:\w+::)?(?P<name>\w+)",
@@ -121,27 +146,40 @@ def _rescript_words() -> LexicalRules:
     )
 
 
+_crystal_definitions: Final = heads(
+    _CRYSTAL,
+    {
+        "": "const",
+        **_kinds(
+            **{"class": "class annotation"},
+            struct="struct union record",
+            module="module lib",
+            enum="enum",
+            macro="macro",
+            type="alias type",
+            field="property property? property! getter getter? getter! setter",
+        ),
+        **_kinds(field="class_property class_property? class_getter class_getter? class_setter"),
+    },
+    closer="end",
+    comment=b"#",
+    is_strict=True,
+)
 CRYSTAL = Language(
     grammar="ruby",
     recover=_reader(
-        heads(
-            _CRYSTAL,
-            _kinds(
-                **{"class": "class annotation"},
-                struct="struct",
-                module="module lib",
-                enum="enum",
-                macro="macro",
-                type="alias",
-                field="property property? getter getter? setter",
-            ),
-            closer="end",
-            comment=b"#",
-            is_strict=True,
-        ),
+        _crystal,
         re.compile(rb"^[ \t]*require[ \t]+\"([^\"\n]+)\"", re.MULTILINE),
     ),
     separator="::",
+    tests=BlockTestSyntax(
+        pattern=re.compile(
+            rb"\n[ \t]*+(?P<head>describe|context|it|pending)[ \t(]++(?:\"([^\"\n]++)\"|([A-Z][\w:]*+)(?=[ \t]++do\b))"
+        ),
+        block=re.compile(rb"\bdo\b|\{"),
+        computed=re.compile(rb"#\{"),
+        closers=(b"end", b"}"),
+    ),
     imports=plain_imports(endings=(".cr",)),
     uses=_crystal_words,
     types=WrittenTypes(variables="colon", results="colon", supertypes="less_than"),

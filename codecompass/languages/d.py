@@ -6,7 +6,7 @@ from typing import Final
 
 from codecompass.languages.display import DECORATORS, Display
 from codecompass.languages.imports.plain import plain_imports
-from codecompass.languages.language import DESCEND, Found, Language, RuleContext, lines_of
+from codecompass.languages.language import DESCEND, Definition, Found, Language, RuleContext, lines_of
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, Visibility
 from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
@@ -23,7 +23,7 @@ from codecompass.languages.uses.patterns import (
     supertypes_after_colon,
     typed_declaration,
 )
-from codecompass.languages.walk.node_rules import defines, descend, reach
+from codecompass.languages.walk.node_rules import defines, descend, or_descend, reach
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
 
@@ -37,6 +37,15 @@ def imported(node: Node, context: RuleContext) -> Iterator[Found]:
         module = next((context.text(part) for part in reach(each, "module_fqn")), "")
         for name in names:
             yield Import(*lines_of(node), module, name, context.field_text(each, "alias"))
+
+
+def test(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`@("title") unittest { .. }`; one without a title has no name."""
+    signature = context.text(node).partition("{")[0]
+    for title in reach(node, "at_attribute!/expression/string_literal"):
+        yield Definition(
+            " ".join(context.text(title).strip('"`').split())[:200], "test", node, signature=signature, visibility=""
+        )
 
 
 def visibility(node: Node, _name: str, context: RuleContext) -> Visibility:
@@ -76,12 +85,13 @@ def lexical_rules() -> LexicalRules:
 D = Language(
     grammar="d",
     rules={
-        **descend("module_def aggregate_body attribute_declaration conditional_declaration"),
-        **descend("mixin_declaration"),
+        **descend("module_def aggregate_body attribute_declaration conditional_declaration mixin_template_declaration"),
+        **descend("mixin_declaration anonymous_enum_declaration"),
         "import_declaration": imported,
         "class_declaration": defines("class", "identifier!", "aggregate_body"),
         "struct_declaration": defines("struct", "identifier!", "aggregate_body"),
-        "union_declaration": defines("struct", "identifier!", "aggregate_body"),
+        "union_declaration": or_descend(defines("struct", "identifier!", "aggregate_body")),
+        "postblit": defines("fn", body="function_body", called="this", enters=False),
         "interface_declaration": defines("interface", "identifier!", "aggregate_body"),
         "enum_declaration": defines("enum", "identifier!", "."),
         "enum_member": defines("const", "identifier!", ""),
@@ -89,6 +99,7 @@ D = Language(
         "alias_declaration": defines("type", "alias_initializer/identifier!|identifier!", "", several=True),
         "template_declaration": defines("class", "identifier!", "."),
         "function_declaration": _function,
+        "unittest_declaration": test,
         "constructor": defines("fn", body="function_body", called="this", enters=False),
         "destructor": defines("fn", body="function_body", called="~this", enters=False),
         "variable_declaration": defines("var", "declarator/identifier!", "", several=True),

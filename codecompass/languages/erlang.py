@@ -56,10 +56,11 @@ ERLANG = Language(
     grammar="erlang",
     rules={
         "fun_decl": merged(defines("fn", "clause/name", "clause/body", enters=False, quotes="'")),
-        "record_decl": defines("struct", body="."),
-        "record_field": defines("field", "name", ""),
+        "record_decl": defines("struct", body=".", quotes="'"),
+        "record_field": defines("field", "name", "", quotes="'"),
         "type_alias": defines("type", "name/name", ""),
         "opaque": defines("type", "name/name", ""),
+        "nominal": defines("type", "name/name", ""),
         "callback": defines("method", "fun", ""),
         "pp_define": defines("macro", "lhs/name", ""),
         "pp_include": imports("file"),

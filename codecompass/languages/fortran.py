@@ -5,12 +5,21 @@ from collections.abc import Iterator
 
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
-from codecompass.languages.language import DESCEND, Definition, Found, Language, RuleContext, RuleFunction
+from codecompass.languages.language import (
+    DESCEND,
+    Definition,
+    Descend,
+    Found,
+    Language,
+    RuleContext,
+    RuleFunction,
+    leading_comment,
+)
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import NAME, any_of
-from codecompass.languages.walk.node_rules import descend, imports, reach
+from codecompass.languages.walk.node_rules import defines, descend, imports, reach
 from codecompass.languages.words import word_set
 
 
@@ -22,6 +31,8 @@ def block(kind: SymbolKind, way: str) -> RuleFunction:
         if names and node.named_child_count:
             head = context.text(node.named_child(0)).partition("!")[0]
             yield Definition(context.text(names[0]), kind, node, (node,), signature=re.sub(r"&\s*&?", "", head))
+        elif kind == "interface" and context.enclosing not in ("fn", "method"):
+            yield Descend(node)
 
     return rule
 
@@ -38,12 +49,26 @@ def variables(node: Node, context: RuleContext) -> Iterator[Found]:
             yield Definition(name[0], kind, node, signature=text.partition("!")[0].partition("\n")[0])
 
 
+def enumerator(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`enumerator :: a = 1, b`."""
+    if node.parent is not None and node.parent.type == "enumerator_statement":
+        name = context.text(node).partition("=")[0].strip()
+        yield Definition(name, "const", node, signature=context.text(node.parent))
+
+
 def procedures(node: Node, context: RuleContext) -> Iterator[Found]:
     """`procedure :: name => target` of a type."""
+    if context.text(node)[:5].lower() == "final":
+        return
     for each in reach(node, "declarator") if context.enclosing == "struct" else ():
-        name = re.match(r"\w+", context.text(each))
+        name = re.match(r"(?i)(?:operator|assignment|read|write)\s*\([^()]*\)|\w+", context.text(each))
         if name is not None:
             yield Definition(name[0], "method", node, signature=context.text(node).partition("\n")[0])
+
+
+def documentation(node: Node, context: RuleContext) -> str:
+    """Returns the comment above, whose lines may begin with `!>` and `!!`."""
+    return re.sub(r"(?m)^[ \t]*!+[<>]?", "#", leading_comment(node, context))
 
 
 def lexical_rules() -> LexicalRules:
@@ -71,7 +96,7 @@ def lexical_rules() -> LexicalRules:
 FORTRAN = Language(
     grammar="fortran",
     rules={
-        **descend("internal_procedures derived_type_procedures preproc_ifdef preproc_if"),
+        **descend("internal_procedures derived_type_procedures preproc_ifdef preproc_if preproc_else enum enumerator_statement"),
         "module": block("module", "module_statement/name"),
         "submodule": block("module", "submodule_statement/name"),
         "program": block("module", "program_statement/name"),
@@ -80,12 +105,19 @@ FORTRAN = Language(
         "module_procedure": block("fn", "module_procedure_statement/name"),
         "derived_type_definition": block("struct", "derived_type_statement/type_name"),
         "interface": block("interface", "interface_statement/name|operator"),
+        "block_data": block("module", "block_data_statement/name"),
+        "preproc_def": defines("macro", "name", ""),
+        "preproc_function_def": defines("macro", "name", ""),
+        "preproc_include": imports("path"),
+        "init_declarator": enumerator,
+        "identifier": enumerator,
         "procedure_statement": procedures,
         "variable_declaration": variables,
         "use_statement": imports("module_name"),
         "include_statement": imports("path"),
         "ERROR": DESCEND,
     },
+    doc=documentation,
     imports=plain_imports(endings=("", ".f90", ".F90", ".f")),
     uses=lexical_rules,
     display=Display(line_comment="!"),

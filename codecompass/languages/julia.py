@@ -7,7 +7,7 @@ from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
 from codecompass.languages.language import Definition, Descend, Found, Language, RuleContext, first_child, leading_comment
 from codecompass.languages.nodes import Node
-from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind
+from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind
 from codecompass.languages.uses import patterns
 from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
 from codecompass.languages.walk.node_rules import defines, descend, reach
@@ -61,21 +61,40 @@ def field(node: Node, context: RuleContext) -> Iterator[Found]:
 
 def assignment(node: Node, context: RuleContext) -> Iterator[Found]:
     """`f(x) = value`, `NAME = value`."""
-    target = _target(first_child(node))
+    left = first_child(node)
+    target, operator = _target(left), _infix(left)
     if target is None:
         return
-    if target.type == "call_expression":
+    if operator is not None:
+        yield Definition(context.text(operator), "fn", node)
+    elif target.type == "call_expression":
         yield from _define("method" if context.enclosing in CLASS_LIKE else "fn", target, node, (), context)
-    elif target.type == "identifier" and context.enclosing not in FUNCTION_LIKE and context.enclosing != "test":
+    elif context.enclosing in (None, "module", "struct") and not (
+        node.parent is not None and node.parent.type == "let_statement"
+    ):
         is_constant = node.parent is not None and node.parent.type == "const_statement"
         kind: SymbolKind = "field" if context.enclosing == "struct" else "const" if is_constant else "var"
-        yield Definition(context.text(target), kind, node, signature=context.text(node.parent if is_constant else node))  # type: ignore[arg-type]
+        several = target.type in ("open_tuple", "tuple_expression")
+        for each in target.named_children if several else [target]:
+            name = _target(each)
+            if name is not None and name.type == "identifier":
+                yield Definition(context.text(name), kind, node, signature=context.text(node.parent if is_constant else node))  # type: ignore[arg-type]
+
+
+def _infix(left: Node | None) -> Node | None:
+    """Returns the operator that `a + b = value` defines."""
+    for _ in range(10):
+        if left is None or left.type not in ("where_expression", "typed_expression"):
+            break
+        left = first_child(left)
+    operators = [] if left is None or left.type != "binary_expression" else reach(left, "operator")
+    return operators[0] if operators else None
 
 
 def macro_call(node: Node, context: RuleContext) -> Iterator[Found]:
     """`@enum A b c`, `@testset "title" begin`; other macros are before a definition."""
     name = context.text(node.named_child(0)) if node.named_child_count else ""
-    arguments = reach(node, "macro_argument_list")
+    arguments = reach(node, "macro_argument_list|argument_list")
     if name == "@enum" and arguments:
         first, *others = arguments[0].named_children
         written = [each for one in others for each in (reach(one, "block/identifier|assignment") or [one])]
@@ -92,11 +111,16 @@ def macro_call(node: Node, context: RuleContext) -> Iterator[Found]:
 
 
 def call(node: Node, context: RuleContext) -> Iterator[Found]:
-    """`include("file.jl")`."""
+    """`include("file.jl")`, `include(joinpath(@__DIR__, "file.jl"))`."""
     path = reach(node, "argument_list/string_literal/content")
+    if not path and all(
+        context.text(each) == "@__DIR__"
+        for each in reach(node, "argument_list/call_expression/argument_list/macrocall_expression")
+    ):
+        path = reach(node, "argument_list/call_expression/argument_list/string_literal/content")
     if path and context.source.startswith(b"include(", node.start_byte):
         line = node.start_point[0] + 1
-        yield Import(line, line, context.text(path[0]), kind="relative")
+        yield Import(line, line, "/".join(context.text(each) for each in path), kind="relative")
 
 
 def using(node: Node, context: RuleContext) -> Iterator[Found]:
@@ -104,10 +128,17 @@ def using(node: Node, context: RuleContext) -> Iterator[Found]:
     line = node.start_point[0] + 1
     for each in node.named_children:
         chosen = each.type == "selected_import"
-        names = [context.text(name) for name in each.named_children[1:]] if chosen else [""]
-        module = context.text(each.named_child(0)) if chosen and each.named_child_count else context.text(each)
-        for name in names:
-            yield Import(line, line, module.lstrip("."), name)
+        module, alias = _renamed(each.named_child(0) if chosen and each.named_child_count else each, context)
+        names = [_renamed(name, context) for name in each.named_children[1:]] if chosen else [("", alias)]
+        for name, local in names:
+            yield Import(line, line, module.lstrip("."), name, local)
+
+
+def _renamed(node: Node, context: RuleContext) -> tuple[str, str]:
+    """Returns the name and the alias in `name as alias`."""
+    if node.type != "import_alias" or node.named_child_count < 2:
+        return context.text(node), ""
+    return context.text(node.named_child(0)), context.text(node.named_child(1))
 
 
 def documentation(node: Node, context: RuleContext) -> str:
@@ -155,6 +186,7 @@ JULIA = Language(
     grammar="julia",
     rules={
         **descend("block compound_statement if_statement let_statement quote_statement const_statement"),
+        **descend("global_statement else_clause elseif_clause"),
         "module_definition": defines("module", body="block"),
         "function_definition": function,
         "macro_definition": function,

@@ -7,6 +7,7 @@ from typing import Final
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
 from codecompass.languages.language import (
+    DESCEND,
     Definition,
     Descend,
     Found,
@@ -23,6 +24,10 @@ from codecompass.languages.uses.patterns import DOUBLE_LINES, any_of
 from codecompass.languages.words import word_set
 
 _SYMBOL: Final = r"[^\s()\[\]{}\"';`,@^#][^\s()\[\]{}\"';`,]*"
+_META: Final = r"\^(?:\{[^}]*\}|[^\s{]+)\s+"
+"""What is said of the name after it, in Clojure."""
+_METHOD: Final = re.compile(rf"\((?:{_META})*(?P<name>{_SYMBOL})\s+\[")
+_WORD: Final = re.compile(rf"\(\s*(?P<word>{_SYMBOL})\s")
 _FORM: Final = re.compile(
     rf"\(\s*(?P<word>{_SYMBOL})\s+(?P<shape>(?:\^\{{[^}}]*\}}\s+|\^[^\s{{]+\s+|['#:(])*)(?P<name>{_SYMBOL})"
 )
@@ -48,10 +53,10 @@ def forms(kinds: Mapping[str, SymbolKind], read: Callable[[str, str], Iterator[t
         if match is not None and word in kinds:
             yield from _define(kinds[word], word, match, node, context)
         elif context.enclosing in CLASS_LIKE and "defprotocol" in kinds:
-            method = re.match(rf"\((?P<name>{_SYMBOL})\s+\[", text)
+            method = _METHOD.match(text)
             if method is not None:
                 yield Definition(method["name"], "method", node, signature=text.partition("\n")[0])
-        elif match is not None and word in _BLOCKS:
+        elif (first := _WORD.match(text)) is not None and first["word"] in _BLOCKS:
             yield Descend(node)
         if word in ("defsystem", "defpackage", "import", "load", "load-file", "ns", "require", "use-package"):
             for module, name, alias in read(word, context.text(node)):
@@ -76,7 +81,9 @@ def _define(kind: SymbolKind, word: str, match: re.Match[str], node: Node, conte
     strings = [
         each for each in [*children, *(children[0].named_children if children else [])] if each.type in ("str_lit", "string")
     ]
-    doc = leading_comment(node, context) or (context.text(strings[0]) if strings and kind != "test" else "")
+    comment = leading_comment(node, context)
+    comment = comment.partition("\n")[2] if comment.startswith("#!") else comment
+    doc = comment or (context.text(strings[0]) if strings and kind != "test" else "")
     members = tuple(_fields(node, context)) if word in _WITH_FIELDS else ()
     enters = kind in CLASS_LIKE or word in _BLOCKS or (kind in FUNCTION_LIKE and word.startswith("define"))
     yield Definition(match["name"], kind, node, (node,) if enters else (), signature=signature, doc=doc, members=members)
@@ -95,7 +102,7 @@ def _fields(node: Node, context: RuleContext) -> Iterator[Definition]:
     else:
         found = lists if form == "define-record-type" else lists[0].named_children if lists else []
     for field in found:
-        name = re.match(_SYMBOL, context.text(field)[:200].lstrip("([ "))
+        name = re.match(_SYMBOL, re.sub(rf"^(?:{_META})+", "", context.text(field)[:200].lstrip("([ ")))
         if name is not None and name[0][0] not in ":&":
             yield Definition(name[0], "field", field)
 
@@ -123,12 +130,21 @@ def _uses(family: str, special: str, comment: str = r";[^\n]*+") -> Callable[[],
 
 def _clojure_imports(word: str, text: str) -> Iterator[tuple[str, str, str]]:
     listed = re.compile(
-        r"[\[(]([a-z][\w.\-*+!?']*)(?:\s+:as(?:-alias)?\s+([\w.\-]+))?(?:\s+:refer\s+(?:[\[(]([^\])]*)[\])]|:all))?"
+        r"[\[(]([a-z][\w.\-*+!?']*)(?:\s+:as(?:-alias)?\s+([\w.\-]+))?(?:\s+:(?:refer|only)\s+(?:[\[(]([^\])]*)[\])]|:all))?"
     )
     for block in re.finditer(r"\(:?(?:require|use|require-macros)\b(?P<list>(?:[^()]|\([^()]*\))*)", text):
         for module, alias, names in listed.findall(re.sub(r"\s([a-z][\w\-]*(?:\.[\w\-]+)+)(?=[\s)]|$)", r" [\1]", block["list"])):
             for name in names.split() or [""]:
                 yield module, name, alias
+    yield from _imported_classes(text)
+
+
+def _imported_classes(text: str) -> Iterator[tuple[str, str, str]]:
+    """`(:import (java.time Instant Duration) java.io.File)`."""
+    for block in re.finditer(r"\(:import\b(?P<list>(?:[^()]|\([^()]*\))*)", text):
+        for package, names, alone in re.findall(r"[(\[]([\w.]+)\s+([\w$][\w\s$]*)[)\]]|([\w.]+)", block["list"]):
+            for name in names.split() or [""]:
+                yield f"{package}.{name}" if name else alone, "", ""
 
 
 def _quoted_imports(word: str, text: str) -> Iterator[tuple[str, str, str]]:
@@ -150,7 +166,7 @@ def _scheme_imports(word: str, text: str) -> Iterator[tuple[str, str, str]]:
         yield name, "", ""
 
 
-_NAMESPACE: Final = re.compile(rf"^\(ns\s+(?:\^\S+\s+)*({_SYMBOL})".encode(), re.MULTILINE)
+_NAMESPACE: Final = re.compile(rf"^\(ns\s+(?:{_META})*({_SYMBOL})".encode(), re.MULTILINE)
 
 
 def _namespace(_path: str, _root: Node, source: bytes) -> tuple[str, ...]:
@@ -169,7 +185,7 @@ CLOJURE = Language(
     rules={
         "list_lit": forms(
             _kinds(
-                fn="defn defn- defmulti defmethod",
+                fn="defn defn- defmulti defmethod definline",
                 macro="defmacro",
                 var="def defonce",
                 const="defconst",
@@ -177,9 +193,12 @@ CLOJURE = Language(
                 struct="defrecord deftype",
                 interface="defprotocol definterface",
                 test="deftest defspec",
+                impl="extend-type extend-protocol",
             ),
             _clojure_imports,
-        )
+        ),
+        "read_cond_lit": DESCEND,
+        "splicing_read_cond_lit": DESCEND,
     },
     separator="/",
     module=_namespace,

@@ -14,6 +14,10 @@ from codecompass.languages.walk.node_rules import descend
 from codecompass.languages.words import word_set
 
 _PATH = re.compile(r"(?<![\w./])\.{1,2}/[\w./\-]+")
+_ENTERED = word_set(
+    "attrset_expression rec_attrset_expression let_expression function_expression with_expression binding_set",
+    "apply_expression parenthesized_expression assert_expression",
+)
 _HOLDERS = ("attrset_expression", "rec_attrset_expression", "let_expression", "function_expression", "with_expression")
 
 
@@ -22,15 +26,53 @@ def binding(node: Node, context: RuleContext) -> Iterator[Found]:
     name, value = context.field_text(node, "attrpath"), node.child_by_field_name("expression")
     if value is None:
         return
-    text = context.text(value)
     if value.type not in _HOLDERS or value.type == "function_expression":
-        for path in _PATH.findall(text[:20_000]):
+        for path in _PATH.findall(_own_text(value, context)[:20_000]):
             yield Import(*lines_of(node), path, kind="relative")
-    holds = tuple(each for each in (value, *value.named_children) if each.type in _HOLDERS)[:1]
+    holds = tuple(each for each in (value, *map(_inside, value.named_children)) if each.type in _HOLDERS)[:1]
     is_function = value.type == "function_expression"
     kind = "fn" if is_function else "module" if holds else "var"
-    signature = f"{name} = {text[: text.find(':') + 1]}" if is_function else context.text(node).partition("\n")[0]
+    signature = f"{name} = {_parameters(value, context)}" if is_function else context.text(node).partition("\n")[0]
+    name = name[1:-1] if re.fullmatch(r'"[^"]*"', name) else name
     yield Definition(name, kind, node, holds, signature=signature.rstrip("; {["))  # type: ignore[arg-type]
+
+
+def _own_text(value: Node, context: RuleContext) -> str:
+    """Returns the text of a value without the bindings in it that are read by themselves."""
+    parts, start, waiting = [], value.start_byte, [value]
+    while waiting:
+        node = waiting.pop()
+        if node.type == "binding":
+            parts.append(context.source[start : node.start_byte])
+            start = node.end_byte
+        elif node.type in _ENTERED:
+            waiting += reversed(node.named_children)
+    parts.append(context.source[start : value.end_byte])
+    return b" ".join(parts).decode("utf-8", "replace")
+
+
+def _inside(node: Node) -> Node:
+    """Returns what is in parentheses."""
+    for _ in range(_MAX_DEPTH):
+        inner = node.child_by_field_name("expression") if node.type == "parenthesized_expression" else None
+        if inner is None:
+            break
+        node = inner
+    return node
+
+
+def _parameters(function: Node, context: RuleContext) -> str:
+    """Returns the parameters of a function that returns functions, with theirs."""
+    body: Node | None = function
+    for _ in range(_MAX_DEPTH):
+        if body is None or body.type != "function_expression":
+            break
+        body = body.child_by_field_name("body")
+    end = function.end_byte if body is None else body.start_byte
+    return context.source[function.start_byte : end].decode("utf-8", "replace").rstrip()
+
+
+_MAX_DEPTH = 20
 
 
 def lexical_rules() -> LexicalRules:
@@ -52,8 +94,7 @@ def lexical_rules() -> LexicalRules:
 NIX = Language(
     grammar="nix",
     rules={
-        **descend("attrset_expression rec_attrset_expression let_expression function_expression with_expression binding_set"),
-        **descend("apply_expression parenthesized_expression assert_expression"),
+        **descend(*_ENTERED),
         "binding": binding,
         "ERROR": DESCEND,
     },

@@ -33,6 +33,7 @@ _ENUMERATION: Final = lazy.pattern(
 _MODULE_IMPORT: Final = lazy.pattern(rb"^@import[ \t]+([\w.]+)[ \t]*;", re.MULTILINE)
 _QUALIFIER: Final = lazy.pattern(
     rb"\b(?:_Nullable|_Nonnull|_Null_unspecified|__(?:nullable|nonnull|unused|weak|strong|block|kindof|unsafe_unretained)"
+    rb"|(?:NS|CF)_(?:TYPED|STRING)_(?:EXTENSIBLE_)?ENUM"
     rb"|[A-Z]{2,12}_(?:EXPORT|EXTERN|INLINE|REQUIRES_SUPER|DESIGNATED_INITIALIZER))\b"
     rb"|\b[A-Z]{2,12}_(?:API_|CLASS_|ENUM_)?(?:AVAILABLE|UNAVAILABLE|DEPRECATED|SWIFT_NAME)(?>(?:_[A-Z]++)*)"
     rb"(?:\((?>(?:[^()\n]++|\([^()\n]*+\))*)\))?"
@@ -49,7 +50,8 @@ def prepare(source: bytes) -> bytes:
     resolve_conditionals(text, masked_text)
     code = bytes(masked_text)
     for match in _QUALIFIER.finditer(code):
-        text[match.start() : match.end()] = b" " * (match.end() - match.start())
+        kept = b"static" if match[0].endswith(b"_INLINE") else b""
+        text[match.start() : match.end()] = kept.ljust(match.end() - match.start())
     for match in _ENUMERATION.finditer(code):
         start, end = match.span("name")
         text[match.start() : start] = b"enum".ljust(start - match.start())
@@ -91,7 +93,7 @@ def implementation(node: Node, context: RuleContext) -> Iterator[Found]:
 
 _HEAD_BYTES: Final = 2_000
 _HEAD: Final = lazy.pattern(
-    rb"@(?:interface|implementation)\s+\w+(?:\s*<[^<>{}@;]*>)?(?P<category>\s*\([^()\n]*\))?"
+    rb"@(?:interface|implementation)\s+\w+(?:\s*<(?:[^<>{}@;]|<[^<>{}@;]*>)*>)?(?P<category>\s*\([^()\n]*\))?"
     rb"(?:\s*:\s*\w+(?:\s*<[^<>{}@;]*>)?)?(?:\s*<[^<>{}@;]*>)?"
 )
 _PROTOCOL_HEAD: Final = lazy.pattern(rb"@protocol\s+\w+(?:\s*<[^<>{}@;]*>)?")
@@ -129,7 +131,23 @@ def property_(node: Node, context: RuleContext) -> Iterator[Found]:
 
 def instance_variable(node: Node, context: RuleContext) -> Iterator[Found]:
     """`T name;` between the braces of an interface or implementation."""
-    yield from _variables(node, context, "protected")
+    yield from _variables(node, context, _visibility_above(node, context))
+
+
+def _visibility_above(node: Node, context: RuleContext) -> Visibility:
+    """Returns the visibility that the last `@private` or its like before a variable gives; without one it is protected."""
+    before = node.prev_named_sibling
+    for _ in range(_MAX_VARIABLES):
+        if before is None:
+            break
+        if before.type == "instance_variable" and (mark := _VISIBILITY.match(context.text(before))):
+            return "public" if mark[1] in ("public", "package") else "private" if mark[1] == "private" else "protected"
+        before = before.prev_named_sibling
+    return "protected"
+
+
+_MAX_VARIABLES: Final = 200
+_VISIBILITY: Final = lazy.pattern(r"@(private|protected|public|package)\b")
 
 
 def _variables(node: Node, context: RuleContext, visibility: Visibility) -> Iterator[Definition]:
@@ -167,7 +185,11 @@ def function_in_implementation(node: Node, context: RuleContext) -> Iterator[Fou
     """A function of C; between `@implementation` and `@end` it is none of the type's methods."""
     for item in function(node, context):
         is_own = isinstance(item, Definition) and item.node == node and context.enclosing == "impl" and item.kind == "method"
-        yield replace(item, kind="fn", qualifier=()) if is_own else item
+        if is_own:
+            item = replace(item, kind="fn", qualifier=())
+        if isinstance(item, Definition) and re.match(r"[A-Z]{2,12}_INLINE\b", item.signature or ""):
+            item = replace(item, visibility="private")
+        yield item
 
 
 OBJECTIVEC_RULES: Final[Mapping[str, Rule]] = {

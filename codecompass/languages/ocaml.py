@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from codecompass.languages.binding import Binding
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
-from codecompass.languages.language import Descend, Found, Language, RuleContext, leading_comment
+from codecompass.languages.language import Definition, Descend, Found, Language, RuleContext, leading_comment
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import
 from codecompass.languages.uses import patterns
@@ -53,6 +53,33 @@ def opened(node: Node, context: RuleContext) -> Iterator[Found]:
     yield from map(Descend, inner) if inner and inner[0].type == "structure" else _import(node, context)
 
 
+_value: Final = value_or_function("pattern", "parameter", "body", "fun_expression function_expression")
+_operator: Final = defines("fn", "pattern", "body", quotes="( )")
+_parts: Final = defines("const", "pattern/value_name", "body", several=True, enters=False)
+
+
+def binding(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`let f x = ..`, `let a, b = ..`, `let ( let* ) = ..`, `let%test "title" = ..`."""
+    pattern = node.child_by_field_name("pattern")
+    if pattern is not None and pattern.type == "string":
+        if node.parent is not None and reach(node.parent, "attribute_id"):
+            title = " ".join(context.text(pattern).strip('"').split())[:200]
+            yield Definition(title, "test", node, tuple(reach(node, "body")))
+        return
+    is_operator = pattern is not None and bool(reach(pattern, "let_operator|let_and_operator"))
+    is_tuple = pattern is not None and pattern.type == "tuple_pattern"
+    yield from (_operator if is_operator else _parts if is_tuple else _value)(node, context)
+
+
+_type: Final = defines("type", "name", "body")
+_extension: Final = defines("impl", "name", ".")
+
+
+def type_(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`type t = ..`; `type t += ..` adds to a type that is defined elsewhere."""
+    yield from (_extension if any(child.type == "+=" for child in node.children) else _type)(node, context)
+
+
 def documentation(node: Node, context: RuleContext) -> str:
     """Returns the comment above a definition, or above the `let` or `type` that it is a part of."""
     parent = node.parent
@@ -78,17 +105,18 @@ OCAML = Language(
         "include_module": opened,
         "module_binding": defines("module", "module_name", "body|signature"),
         "module_type_definition": defines("interface", "module_type_name"),
-        "type_binding": defines("type", "name", "body"),
+        "type_binding": type_,
         "constructor_declaration": defines("const", "constructor_name", "", is_local=True),
         "field_declaration": defines("field", "field_name", "", is_local=True),
         "exception_definition": defines("type", "constructor_declaration/constructor_name", ""),
-        "let_binding": value_or_function("pattern", "parameter", "body", "fun_expression function_expression"),
-        "value_specification": defines("fn", "value_name|parenthesized_operator", ""),
-        "external": defines("fn", "value_name|parenthesized_operator", ""),
+        "let_binding": binding,
+        "value_specification": defines("fn", "value_name|parenthesized_operator", "", quotes="( )"),
+        "external": defines("fn", "value_name|parenthesized_operator", "", quotes="( )"),
         "class_binding": defines("class", "class_name", "body"),
         "class_type_binding": defines("interface", "class_type_name", "body"),
         "method_definition": defines("method", "method_name", "body"),
         "method_specification": defines("method", "method_name", ""),
+        "instance_variable_specification": defines("field", "instance_variable_name", ""),
         "instance_variable_definition": defines("field", "instance_variable_name", ""),
     },
     imports=plain_imports(endings=(".ml", ".mli"), path_of=_path),

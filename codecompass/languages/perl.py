@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
-from codecompass.languages.language import DESCEND, Definition, Found, Language, RuleContext, lines_of
+from codecompass.languages.language import DESCEND, Definition, Found, Language, RuleContext, leading_comment, lines_of
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import
 from codecompass.languages.uses import patterns
@@ -15,8 +16,15 @@ from codecompass.languages.walk.heads import heads
 from codecompass.languages.walk.node_rules import descend, reach, underscore_is_private
 from codecompass.languages.words import word_set
 
-_PRAGMAS: Final = word_set("strict warnings utf8 feature lib vars overload integer bigint bytes experimental open")
+_PRAGMAS: Final = word_set("strict warnings utf8 feature lib vars overload integer bigint bytes experimental open if")
+_FORWARD: Final = lazy.pattern(rb"^[ \t]*+sub[ \t]++[\w:]++[ \t]*+(?:\([^()\n]*+\)[ \t]*+)?;", re.MULTILINE)
 _ACCESSORS: Final = frozenset({"has", "has_many", "belongs_to", "has_one", "field"})
+
+
+def prepare(source: bytes) -> bytes:
+    """Returns `source`, equally long, without declarations of subroutines that are defined elsewhere (`sub name($$);`), which the
+    grammar cannot parse."""
+    return _FORWARD.sub(lambda match: b";".rjust(len(match[0])), source)
 
 
 def package(node: Node, context: RuleContext) -> Iterator[Found]:
@@ -61,6 +69,8 @@ def use(node: Node, context: RuleContext) -> Iterator[Found]:
 def statement(node: Node, context: RuleContext) -> Iterator[Found]:
     """`our $x`, `has name => (..)`, `require "file.pl"`, `subtest 'title' => sub { .. }`."""
     inner = node.named_child(0) if node.named_child_count else node
+    if inner.type == "assignment_expression":
+        yield from _named_anew(node, inner, context)
     if inner.type == "require_expression":
         for each in inner.named_children:
             yield Import(*lines_of(node), context.text(each).strip("'\""))
@@ -73,10 +83,50 @@ def statement(node: Node, context: RuleContext) -> Iterator[Found]:
     called = context.field_text(inner, "function")
     arguments = inner.children_by_field_name("arguments")
     first = context.text(arguments[0]).strip("+'\"[]") if arguments else ""
-    if called in _ACCESSORS and re.fullmatch(r"\w+", first):
+    listed = reach(inner, "arguments/quoted_word_list") if called in _ACCESSORS else []
+    if listed:
+        for word in context.text(listed[0]).partition("qw")[2].strip("()/[]{} ").split():
+            yield Definition(word, "field", node)
+    elif called.split("::")[0] == "Readonly" and context.enclosing not in ("fn", "method", "test"):
+        for each in reach(inner, "arguments/variable|variables/varname"):
+            yield Definition(context.text(each), "const", node, visibility="")
+    elif called in _ACCESSORS and re.fullmatch(r"\w+", first):
         yield Definition(first, "field", node)
     elif called in ("subtest", "describe", "it") and first:
         yield Definition(" ".join(first.split())[:200], "test", node, tuple(reach(inner, "arguments/body")))
+
+
+def _named_anew(node: Node, assignment: Node, context: RuleContext) -> Iterator[Definition]:
+    """`*name = \\&other`, `*name = sub { .. }`: a subroutine by the name of a glob."""
+    names, values = reach(assignment, "left|glob/varname"), reach(assignment, "right")
+    is_glob = bool(names) and names[0].type == "varname" and names[0].parent is not None and names[0].parent.type == "glob"
+    if is_glob and values and values[0].type in ("refgen_expression", "anonymous_subroutine_expression"):
+        name = context.text(names[0])
+        if re.fullmatch(r"\w+", name):
+            owners = (
+                [part for part in context.notes.get(("package",), "").split("::") if part] if context.enclosing is None else []
+            )
+            yield Definition(name, "fn", node, qualifier=tuple(owners) or None)
+
+
+_SUBROUTINE: Final = lazy.pattern(
+    rb"^(?P<indent>[ \t]*)(?P<word>sub)[ \t]+(?P<name>\w++)(?!::|[ \t]*+(?:\([^()\n]*+\)[ \t]*+)?;)", re.MULTILINE
+)
+_TEXT: Final = frozenset({"pod", "data_section"})
+
+
+def recover(root: Node, context: RuleContext) -> Iterator[Definition | Import]:
+    """Finds subroutines by their first lines, outside the documentation and what follows the code."""
+    text = [lines_of(node) for node in root.named_children if node.type in _TEXT]
+    for found in heads(_SUBROUTINE, {}, comment=b"#")(root, context):
+        if not any(first <= (found.start_line or 0) <= last for first, last in text):
+            yield found
+
+
+def documentation(node: Node, context: RuleContext) -> str:
+    """Returns the comment above, without the line that names the interpreter."""
+    text = leading_comment(node, context)
+    return text.partition("\n")[2] if text.startswith("#!") else text
 
 
 def lexical_rules() -> LexicalRules:
@@ -122,7 +172,9 @@ PERL = Language(
     separator="::",
     visibility=underscore_is_private,
     nested_markers=(b"sub ",),
-    recover=heads(re.compile(rb"^(?P<indent>[ \t]*)(?P<word>sub)[ \t]+(?P<name>\w+)", re.MULTILINE), {}, comment=b"#"),
+    prepare=prepare,
+    doc=documentation,
+    recover=recover,
     imports=plain_imports(endings=(".pm", ""), separator="::"),
     uses=lexical_rules,
     display=Display(line_comment="#"),

@@ -19,7 +19,8 @@ from codecompass.languages.walk.node_rules import defines, descend
 from codecompass.languages.words import word_set
 
 _MODULE: Final = re.compile(
-    r"(?:using\s+module|Import-Module(?:\s+-Name)?|\.)\s+[\"'(]*(?:Join-Path\s+)?(?P<path>[^\s\"';)]+)", re.IGNORECASE
+    r"(?:using\s+module|Import-Module(?:\s+-Name)?|\.)\s+[\"'(]*(?:Join-Path\s+(?:\$PSScriptRoot\s+[\"']?)?)?(?P<path>[^\s\"';)]+)",
+    re.IGNORECASE,
 )
 _VARIABLE: Final = re.compile(r"(?:\[[\w.\[\]]+\]\s*)?\$(?:(?:script|global|env):)?(\w+)$", re.IGNORECASE)
 
@@ -44,9 +45,43 @@ _define: Final = defines("fn", "function_name", "script_block")
 
 
 def function(node: Node, context: RuleContext) -> Iterator[Found]:
-    """`function name { .. }`, `function global:name { .. }`."""
+    """`function name { .. }`, `function global:name { .. }`; what it is for may be told at the beginning of its body."""
     for item in _define(node, context):
-        yield replace(item, name=item.name.rpartition(":")[2]) if isinstance(item, Definition) else item
+        if not isinstance(item, Definition):
+            yield item
+            continue
+        end = item.bodies[0].start_byte if item.bodies else node.end_byte
+        head = context.source[node.start_byte : min(end, node.start_byte + _HEAD_BYTES)].decode("utf-8", "replace")
+        synopsis = _SYNOPSIS.search(head)
+        yield replace(
+            item,
+            name=item.name.rpartition(":")[2],
+            signature=_OPENING.sub("", head) if _OPENING.search(head) else None,
+            doc="\n".join(f"# {line.strip()}" for line in synopsis[1].splitlines()) if synopsis else None,
+        )
+
+
+_HEAD_BYTES: Final = 4_000
+_OPENING: Final = re.compile(r"\s*\{\s*(?:<\#.*?\#>\s*|\#[^\n]*\n\s*)+\Z", re.DOTALL)
+"""The brace and comments between the head of a function and its first statement."""
+
+_SYNOPSIS: Final = re.compile(r"\.SYNOPSIS[ \t]*\n(.*?)(?=\n\s*(?:\.[A-Z]+|\#>))", re.DOTALL)
+_TEXT: Final = re.compile(rb"<\#.*?(?:\#>|\Z)|@\"\r?\n.*?(?:^\"@|\Z)|@'\r?\n.*?(?:^'@|\Z)", re.DOTALL | re.MULTILINE)
+"""Comments and strings of several lines."""
+
+
+def recover(root: Node, context: RuleContext) -> Iterator[Definition | Import]:
+    """Finds functions by their first lines, outside comments and strings of several lines."""
+    text: set[int] = set()
+    line, counted = 1, 0
+    for comment in _TEXT.finditer(context.source):
+        line += context.source.count(b"\n", counted, comment.start())
+        last = line + comment[0].count(b"\n")
+        text.update(range(line, last + 1))
+        line, counted = last, comment.end()
+    for found in heads(_FUNCTION, {}, comment=b"#")(root, context):
+        if found.start_line not in text:
+            yield found
 
 
 def lexical_rules() -> LexicalRules:
@@ -86,7 +121,7 @@ POWERSHELL = Language(
         "ERROR": command,
     },
     nested_markers=(b"function ",),
-    recover=heads(_FUNCTION, {}, comment=b"#"),
+    recover=recover,
     tests=BlockTestSyntax(
         pattern=re.compile(
             rb"\n[ \t]*+(?P<head>(?:Describe|Context|It)[ \t]++(?:-Name[ \t]++)?)(?:\"([^\"\n]*+)\"|'([^'\n]*+)')", re.IGNORECASE

@@ -74,7 +74,21 @@ def _plain(source: bytes) -> bytes:
 
 _CONSTANT: Final = re.compile(rb"^(?P<indent>)(?P<word>const)[ \t]+(?P<name>\w+)", re.MULTILINE)
 
-CUDA = replace(CPP, grammar="cuda", rules=_OLDER, uses=_cuda_words, display=replace(CPP.display, lexer="cuda"))
+_PLACE: Final = re.compile(rb"\b__(?:global|device|host|constant|shared|managed|grid_constant)__\b")
+
+
+def _with_places(source: bytes) -> bytes:
+    """Returns the source as for C++, with the words that say where a function runs and where a variable is, which the grammar
+    knows and a reader wants in the signature."""
+    text = bytearray(source if CPP.prepare is None else CPP.prepare(source))
+    for match in _PLACE.finditer(source):
+        text[match.start() : match.end()] = match[0]
+    return bytes(text)
+
+
+CUDA = replace(
+    CPP, grammar="cuda", prepare=_with_places, rules=_OLDER, uses=_cuda_words, display=replace(CPP.display, lexer="cuda")
+)
 GLSL = replace(C, grammar="glsl", rules=C_RULES, uses=_glsl_words, display=replace(C.display, lexer="glsl"))
 HLSL = replace(CPP, grammar="hlsl", prepare=_plain, rules=_OLDER, uses=_hlsl_words, display=replace(CPP.display, lexer="hlsl"))
 WGSL = Language(
