@@ -75,7 +75,7 @@ def lexical_rules() -> LexicalRules:
     """Returns what its uses look like."""
     return LexicalRules(
         family="ada",
-        comments_and_strings=any_of(DASHES, r'"(?:[^"\n]++|"")*+"?', r"'(?<!\w')[^'\n]'"),
+        comments_and_strings=any_of(DASHES, r'"(?>(?:[^"\n]++|"")*)"?', r"'(?<!\w')[^'\n]'"),
         name=NAME,
         keywords=word_set(
             "abort abs abstract accept access aliased all and array at begin body case constant declare delay delta digits do",

@@ -75,7 +75,7 @@ def lexical_rules() -> LexicalRules:
     """Returns what its uses look like."""
     return LexicalRules(
         family="fortran",
-        comments_and_strings=any_of(r"![^\n]*+", r'"(?:[^"\n]++|"")*+"?', r"'(?:[^'\n]++|'')*+'?"),
+        comments_and_strings=any_of(r"![^\n]*+", r'"(?>(?:[^"\n]++|"")*)"?', r"'(?>(?:[^'\n]++|'')*)'?"),
         name=NAME,
         keywords=word_set(
             "abstract allocatable allocate associate block call case character class complex concurrent contains contiguous",

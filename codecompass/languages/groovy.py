@@ -39,10 +39,10 @@ _TYPE: Final = (
     rb"(?:def|(?:void|boolean|byte|char|short|int|long|float|double|(?:[a-z]\w*\.)*[A-Z]\w*)"
     rb"(?:<[\w<>,?.\s]{0,200}>)?(?:\[\])*)"
 )
-_TYPED: Final = rb"(?:" + _MODIFIER + rb"++(?:" + _TYPE + rb"[ \t]+)?|" + _TYPE + rb"[ \t]+)"
+_TYPED: Final = rb"(?:(?>" + _MODIFIER + rb"+)(?:" + _TYPE + rb"[ \t]+)?|" + _TYPE + rb"[ \t]+)"
 _GENERIC: Final = rb"(?:(?:def[ \t]+)?<[^>\n]+>[ \t]*)?"
 _NAME: Final = rb"(?:\w+|\"[^\"\n]+\"|'[^'\n]+')"
-_PARAMETERS: Final = rb"\((?:[^()]|\((?:[^()]|\([^()]{0,600}+\)){0,600}+\)){0,600}+\)"
+_PARAMETERS: Final = rb"\((?>(?:[^()]|\((?>(?:[^()]|\([^()]{0,600}+\)){0,600})\)){0,600})\)"
 _THROWS: Final = rb"(?:\s*throws\s+[\w., \t]+)?"
 _HEADS: Final = re.compile(
     rb"^(?P<indent>[ \t]*)(?:" + _MODIFIER + rb"*(?P<word>class|interface|enum|trait|record|@interface)[ \t]+(?P<name>\w+)"
@@ -56,7 +56,7 @@ _IMPORT: Final = re.compile(rb"^[ \t]*import[ \t]+(?:static[ \t]+)?(\w+(?:\.\w+)
 _PACKAGE: Final = re.compile(rb"^[ \t]*package[ \t]+([\w.]+)", re.MULTILINE)
 _BODY: Final = re.compile(r"[ \t]*\{[^{}]*\}[ \t]*$")
 _TEXT: Final = re.compile(
-    rb"//[^\n]*+|/\*.*?(?:\*/|\Z)|\"\"\".*?(?:\"\"\"|\Z)|'{3}.*?(?:'{3}|\Z)|\$/.*?(?:/\$|\Z)|\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?",
+    rb"//[^\n]*+|/\*.*?(?:\*/|\Z)|\"\"\".*?(?:\"\"\"|\Z)|'{3}.*?(?:'{3}|\Z)|\$/.*?(?:/\$|\Z)|\"(?>(?:[^\"\\\n]|\\.)*)\"?|'(?>(?:[^'\\\n]|\\.)*)'?",
     re.DOTALL,
 )
 """Comments and strings."""

@@ -154,7 +154,7 @@ def documentation(node: Node, context: RuleContext) -> str:
 
 def lexical_rules() -> LexicalRules:
     """Returns what its uses look like."""
-    block = r"#=[^=]*+(?:=++[^=#][^=]*+)*+=*+#?"
+    block = r"#=[^=]*+(?>(?:=++[^=#][^=]*+)*)=*+#?"
     strings = f"{patterns.TRIPLE}|{patterns.DOUBLE_LINES}"
     return LexicalRules(
         family="julia",

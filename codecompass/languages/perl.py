@@ -132,7 +132,7 @@ def documentation(node: Node, context: RuleContext) -> str:
 def lexical_rules() -> LexicalRules:
     """Returns what its uses look like."""
     pod = r"^=[a-z](?<=\n=[a-z]).*?(?:^=cut[^\n]*+|\Z)"
-    quoted = r"\bq[qwrx]?(?:\((?:[^()\\]++|\\.)*+\)?|\{(?:[^{}\\]++|\\.)*+\}?|\[[^\]]*+\]?|/[^/\n]*+/)"
+    quoted = r"\bq[qwrx]?(?:\((?>(?:[^()\\]++|\\.)*)\)?|\{(?>(?:[^{}\\]++|\\.)*)\}?|\[[^\]]*+\]?|/[^/\n]*+/)"
     end = r"__(?:END|DATA)__\b.*"
     forms = (pod, r"(?<![$\w])#[^\n]*+", quoted, end, patterns.DOUBLE_LINES, patterns.SINGLE_LINES)
     return LexicalRules(

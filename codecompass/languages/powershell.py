@@ -87,7 +87,7 @@ def recover(root: Node, context: RuleContext) -> Iterator[Definition | Import]:
 def lexical_rules() -> LexicalRules:
     """Returns what its uses look like."""
     here = r"@\"\n.*?(?:^\"@|\Z)|@'\n.*?(?:^'@|\Z)"
-    strings = r"(?P<code>\"(?:[^\"`]++|`.|\"\")*+\"?)|'(?:[^']++|'')*+'?"
+    strings = r"(?P<code>\"(?>(?:[^\"`]++|`.|\"\")*)\"?)|'(?>(?:[^']++|'')*)'?"
     return LexicalRules(
         family="powershell",
         comments_and_strings=re.compile(rf"<\#.*?(?:\#>|\Z)|\#[^\n]*+|{here}|{strings}", re.DOTALL | re.MULTILINE),
