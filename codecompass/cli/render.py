@@ -16,6 +16,9 @@ from codecompass.protocol.text.code import LINES, Name, further_lines, gathered,
 if TYPE_CHECKING:
     from codecompass.protocol.difference_replies import DiffContextReply, DiffItem, DiffPiece, DiffVersion
 
+SHOWN_COMPANIONS: Final = 5
+"""Files of each list that go with a change: `--json` has all."""
+
 MAX_LINE_COLUMNS: Final = 200
 """Columns of a line if stdout is not a terminal. Longer lines are data rather than code."""
 
@@ -207,7 +210,7 @@ def write_differences(terminal: Terminal, reply: "DiffContextReply") -> None:
             terminal.line(_fitting(terminal, file_line(file)))
     if reply.files_omitted:
         terminal.note(f"and {reply.files_omitted:,} more files", "dim")
-    for line in companion_lines(reply):
+    for line in companion_lines(reply, SHOWN_COMPANIONS):
         terminal.line(_fitting(terminal, line))
     for warning in reply.metadata.warnings:
         terminal.warn(warning)

@@ -67,13 +67,15 @@ def difference_lines(reply: DiffContextReply) -> Iterator[str]:
     yield from companion_lines(reply)
 
 
-def companion_lines(reply: DiffContextReply) -> Iterator[str]:
-    """Yields the lines of the files that go with the change: a blank line, a title and the files of each list."""
+def companion_lines(reply: DiffContextReply, limit: int | None = None) -> Iterator[str]:
+    """Yields the lines of the files that go with the change: a blank line, a title and the first `limit` files of each list."""
     for title, companions in (("tests to run:", reply.tests), ("may have to change too:", reply.may_change)):
         if companions:
             yield ""
             yield title
-            yield from map(companion_line, companions)
+            yield from map(companion_line, companions[:limit])
+            if limit is not None and len(companions) > limit:
+                yield f"and {count(len(companions) - limit, 'file')} more"
 
 
 def companion_line(companion: DiffCompanion) -> str:
