@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.cluster.engine import Conflict, Document, Engine
+from codecompass.cluster.engine import Conflict, Document, Engine, EngineUnavailable
 from codecompass.cluster.schema import JsonObject
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Catalog:
         return {each.id: _decode(each) for each in self._engine.get_documents(self._index, repo_ids)}
 
     def put(self, repo_id: str, entry: CatalogEntry) -> None:
-        """Writes an entry, whatever was there."""
+        """Writes an entry, whatever was there. Raises EngineUnavailable after MAX_ATTEMPTS conflicts."""
         for _ in range(MAX_ATTEMPTS):
             there = self._engine.get(self._index, repo_id)
             if there is not None and _decode(there) == entry:
@@ -90,6 +90,7 @@ class Catalog:
             with contextlib.suppress(Conflict):
                 self._engine.put(self._index, repo_id, msgspec.json.encode(entry), expected=there)
                 return
+        raise EngineUnavailable("too many concurrent changes of this repository. Try again in a moment.")
 
     def add(self, repo_id: str, entry: CatalogEntry) -> None:
         """Writes an entry if there is none."""
