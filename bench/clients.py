@@ -1,9 +1,9 @@
 """How many answers a second a server gives to several clients at a time: `python -m bench.clients TREE`.
 
-One server over HTTP with one indexed project. `--clients 1,2,4,8` clients ask at a time, each on its own connection and without a
-pause, for `--seconds`; with `--against DIR`, a source tree of another version, a second server takes turns with it. Questions are
-drawn from the index by a seed: words alone, and mixed with names, pieces of code, references and outlines. CPU time is that of the
-server's process, and of its reader processes, for each answer. `--home DIR` keeps the index.
+One server over HTTP with one indexed project. `--clients 1,2,4,8` clients ask at a time, each on its own connection and without
+a pause, for `--seconds`; with `--against DIR`, a source tree of another version, a second server takes turns with it. Questions
+are drawn from the index by a seed: words alone, and mixed with names, pieces of code, references and outlines. CPU time is that
+of the server's process, and of its reader processes, for each answer. `--home DIR` keeps the index.
 """
 
 import argparse
@@ -119,7 +119,10 @@ def measured(
                     for server in servers if number % 2 == 0 else servers[::-1]:
                         turn = _turn(server, calls, n_clients, seconds)
                         found.setdefault((kind, n_clients, server.name), []).append(turn)
-                        print(f"{kind} {n_clients} {server.name}: {turn.rate:.1f} answers/s on {turn.cores:.2f} cores", file=sys.stderr)
+                        print(
+                            f"{kind} {n_clients} {server.name}: {turn.rate:.1f} answers/s on {turn.cores:.2f} cores",
+                            file=sys.stderr,
+                        )
     return found
 
 
@@ -253,7 +256,19 @@ def _table(found: Mapping[tuple[str, int, str], Sequence[Turn]]) -> str:
                 f"{max(turn.rss for turn in turns) / MIB:.0f}",
             )
         )
-    header = ("questions", "clients", "server", "answers/s", "ratio", "p50 ms", "p95 ms", "cores", "own CPU ms", "readers' CPU ms", "MB")
+    header = (
+        "questions",
+        "clients",
+        "server",
+        "answers/s",
+        "ratio",
+        "p50 ms",
+        "p95 ms",
+        "cores",
+        "own CPU ms",
+        "readers' CPU ms",
+        "MB",
+    )
     return plain_table(header, rows, "<><>>>>>>>>")
 
 

@@ -1,4 +1,4 @@
-"""Chooses where a question about one workspace is answered: in a thread of the server, or in a reader process if the server is busy.
+"""Chooses where a question about one workspace is answered: in a thread, or in a reader process if the server is busy.
 
     nothing else is being answered   -> a thread
     others are, no process is usable -> a thread; processes are started once that has lasted
@@ -21,16 +21,17 @@ import trio
 
 from codecompass.actors.asking import TimeLimit
 from codecompass.actors.index_answers import TreeIndex
+from codecompass.actors.packed_structs import unpacked
 from codecompass.actors.question import Question
-from codecompass.actors.reader_answers import SentQuestion, answer_sent, prepared, sent
+from codecompass.actors.reader_answers import SentAnswer, SentQuestion, answer_sent, prepared, sent
 from codecompass.actors.reader_processes import ReaderEnded, ReaderProcess, ReaderProcesses
 from codecompass.nurseries import open_nursery
 from codecompass.protocol.replies import Reply
 from codecompass.query.options import QueryOptions
 from codecompass.units import MILLISECONDS, SECONDS
 
-MAX_READERS: Final = 8
-"""Beyond that the server's own process, a tenth of an answer, is the bottleneck."""
+MAX_READERS: Final = 6
+"""Beyond that the server's own process is the bottleneck: it takes a fifth of the CPU time of an answer over HTTP."""
 
 BUSY_QUESTIONS: Final = 10
 BUSY_SECONDS: Final = 5 * SECONDS
@@ -82,7 +83,7 @@ class AnswerReaders:
     def _note_load(self) -> None:
         now = trio.current_time()
         self._met_another.append(now)
-        if self.processes.n_in_time or (len(self._met_another) == BUSY_QUESTIONS and now - self._met_another[0] <= BUSY_SECONDS):
+        if self.processes.is_wanted or (len(self._met_another) == BUSY_QUESTIONS and now - self._met_another[0] <= BUSY_SECONDS):
             self.processes.want()
 
     async def _turn(self) -> ReaderProcess | None:
@@ -101,12 +102,14 @@ class AnswerReaders:
         """Returns the answer of a process, None if it has none. Raises the errors of the query core."""
         cause = "the process has ended"
         try:
-            found = await self.processes.run(
+            data = await self.processes.run(
                 process, SLOW_SECONDS, answer_sent, question, ends_after=max(SLOW_SECONDS, question.seconds), drops=True
             )
         except ReaderEnded:
             pass
         else:
+            found = unpacked(data)
+            assert isinstance(found, SentAnswer)
             if found.error is not None:
                 raise found.error
             if found.reply is not None:

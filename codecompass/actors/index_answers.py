@@ -1,5 +1,5 @@
-"""Answers questions from the newest generation of one index, in threads or reader processes, with what the workspace knows at that moment. An answer
-that is not fresh names the files that have changed.
+"""Answers questions from the newest generation of one index, in threads or reader processes, with what the workspace knows at
+that moment. An answer that is not fresh names the files that have changed.
 """
 
 import time

@@ -1,5 +1,5 @@
-"""What a reader process does with a question about the index of a workspace: it answers as a thread of the server would, and keeps
-the index open for the next question.
+"""What a reader process does with a question about the index of a workspace: it answers as a thread of the server would, and
+keeps the index open for the next question.
 
 It is given what the server knew when it settled the freshness of the index, and reads the newest generation that is published
 when it begins, as a thread does: its answer is never from an older one than the server had published. Between two answers the
@@ -21,6 +21,7 @@ from codecompass import query as core
 from codecompass.actors.asking import TimeLimit, ask
 from codecompass.actors.failures import panics_as_errors
 from codecompass.actors.index_answers import AnswerContext, TreeIndex
+from codecompass.actors.packed_structs import packed
 from codecompass.actors.question import Question
 from codecompass.actors.reader_processes import DROP_SIGNAL
 from codecompass.actors.tree_comparison import Comparison
@@ -56,8 +57,9 @@ class SentQuestion(Struct, frozen=True, kw_only=True):
 
 
 class SentAnswer(Struct, frozen=True, kw_only=True):
-    """The answer of a reader process: a reply, or the error with which the query core answered. With neither of them, `cause` says
-    why it has none; the server's own thread then finds out what that means for the index."""
+    """The answer of a reader process, which is packed on its way: a reply, or the error with which the query core answered.
+
+    With neither of them, `cause` says why it has none: a thread of the server then finds out what that means for the index."""
 
     reply: Reply | None = None
     error: CodeCompassError | None = None
@@ -65,8 +67,8 @@ class SentAnswer(Struct, frozen=True, kw_only=True):
 
 
 def sent(tree: TreeIndex, asked: Question, options: QueryOptions, limit: TimeLimit) -> SentQuestion | None:
-    """Returns the question as it is sent; None for one that needs more than its index: the state of the server, files that are not
-    indexed, or what was read for it of git or of an endpoint, which may be large."""
+    """Returns the question as it is sent; None for one that needs more than its index: the state of the server, files that are
+    not indexed, or what was read for it of git or of an endpoint, which may be large."""
     has_read = options.history is not NO_HISTORY or not (options.meaning is options.difference is options.changed is None)
     if isinstance(asked.request, IndexStatus) or not tree.is_own or has_read:
         return None
@@ -93,9 +95,12 @@ def prepared() -> bool:
     return True
 
 
-def answer_sent(sent: SentQuestion) -> SentAnswer:
-    """Returns the answer to a question. Never raises."""
-    return _this_reader().answer(sent)
+def answer_sent(question: SentQuestion) -> bytes:
+    """Returns the answer to a question, packed."""
+    try:
+        return packed(_this_reader().answer(question))
+    except UnicodeEncodeError as error:
+        return packed(SentAnswer(cause=str(error)))
 
 
 class Reader:
@@ -106,22 +111,22 @@ class Reader:
         """With the time of the last question, by the monotonic clock; that one is the last."""
         self._is_dropped = False
 
-    def answer(self, sent: SentQuestion) -> SentAnswer:
-        """See `answer_sent`."""
-        # The question before may have been dropped while its answer was written.
-        self._is_dropped = False
-        index = self._index(sent.layout, sent.project.project_id)
-        tree = TreeIndex(project=sent.project, index=index, context=sent.context, compared=sent.compared)
-        limit = TimeLimit(seconds=sent.seconds, ends_at=sent.ends_at, is_dropped=self._require_asker)
+    def answer(self, question: SentQuestion) -> SentAnswer:
+        """Returns the answer. Never raises."""
+        index = self._index(question.layout, question.project.project_id)
+        tree = TreeIndex(project=question.project, index=index, context=question.context, compared=question.compared)
+        limit = TimeLimit(seconds=question.seconds, ends_at=question.ends_at, is_dropped=self._require_asker)
         try:
-            return SentAnswer(reply=panics_as_errors(ask)(tree, sent.question, sent.options, limit))
+            return SentAnswer(reply=panics_as_errors(ask)(tree, question.question, question.options, limit))
         except CodeCompassError as error:
             # The query core gives its errors the metadata of an answer.
-            is_answer = error.metadata is not None and not isinstance(error, IndexDamaged)
+            is_answer = error.metadata is not None and not isinstance(error, IndexDamaged | Cancelled)
             return SentAnswer(error=error) if is_answer else SentAnswer(cause=error.message)
         except Exception as error:  # noqa: BLE001 (a thread of the server asks again, and reports what it gets)
             return SentAnswer(cause=f"{type(error).__name__}: {error}")
         finally:
+            # A question that is dropped later than this costs the next one its answer from here, as it has a cause then.
+            self._is_dropped = False
             index.release_lock()
 
     def drop(self) -> None:

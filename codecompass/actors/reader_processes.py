@@ -1,4 +1,4 @@
-"""Processes that read indexes beside the server: they start when somebody wants them, and end when nobody has used them for a while.
+"""Processes that read indexes beside the server: started when somebody wants them, ended when nobody has used them for a while.
 
     starting -> free <-> reading -> late -> free, or killed and started again
 
@@ -79,6 +79,11 @@ class ReaderProcesses:
         self._used_at = 0.0
         self._free: list[ReaderProcess] = []
         self._nursery: trio.Nursery | None = None
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the processes have started or are to start."""
+        return self._wanted.is_set()
 
     def want(self) -> None:
         """Has the processes started, unless they are, and notes that they are in use."""
@@ -214,9 +219,7 @@ class ReaderProcesses:
         import trio_parallel
 
         try:
-            reading.result = await context.run_sync(
-                reading.work, *reading.arguments, kill_on_cancel=True, limiter=self._limiter
-            )
+            reading.result = await context.run_sync(reading.work, *reading.arguments, kill_on_cancel=True, limiter=self._limiter)
         except trio_parallel.BrokenWorkerError:
             return False
         except Exception as error:  # noqa: BLE001 (raised again in the task of the question)
