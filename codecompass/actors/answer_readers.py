@@ -2,7 +2,7 @@
 
     nothing else is being answered   -> a thread
     others are, no process is usable -> a thread; processes are started once that has lasted
-    others are                       -> the next free process; a thread if all of them turn out slow
+    others are                       -> the next free process; a thread if all of them turn out slow, or on a machine of few cores
     a process ends or has no answer  -> a thread
 
 Most of an answer is Python and holds the interpreter lock, so threads take turns on one core. A process answers the same question
@@ -33,6 +33,10 @@ from codecompass.units import MILLISECONDS, SECONDS
 MAX_READERS: Final = 6
 """Beyond that the server's own process is the bottleneck: it takes a fifth of the CPU time of an answer over HTTP."""
 
+FEW_CORES: Final = 2
+"""With so few cores a thread answers beside the processes: it has work while they wait for the event loop. With more of them it
+would hold the interpreter lock against the event loop, which they all need."""
+
 BUSY_QUESTIONS: Final = 10
 BUSY_SECONDS: Final = 5 * SECONDS
 """Processes are started once so many questions within so much time have found another one being answered: starting two takes two
@@ -45,8 +49,11 @@ SLOW_SECONDS: Final = 500 * MILLISECONDS
 class AnswerReaders:
     """The reader processes for questions of a busy server. `serve` must run beside it. Get one from `open_answer_readers`."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, n_beside: int = 0) -> None:
+        """Up to `size` processes; `n_beside` threads answer beside them while all of them are busy."""
         self.processes: Final = ReaderProcesses(size, prepared)
+        self._n_beside = n_beside
+        self._n_in_threads = 0
         self._n_asked = 0
         """Questions that are being answered now, wherever."""
         self._met_another: deque[float] = deque(maxlen=BUSY_QUESTIONS)
@@ -76,9 +83,17 @@ class AnswerReaders:
                 reply = None if process is None else await self._in_process(process, question)
                 if reply is not None:
                     return reply
-            return await in_thread()
+            return await self._in_thread(in_thread)
         finally:
             self._n_asked -= 1
+
+    async def _in_thread(self, in_thread: Callable[[], Awaitable[Reply]]) -> Reply:
+        self._n_in_threads += 1
+        try:
+            return await in_thread()
+        finally:
+            self._n_in_threads -= 1
+            self.processes.wake()
 
     def _note_load(self) -> None:
         now = trio.current_time()
@@ -87,7 +102,7 @@ class AnswerReaders:
             self.processes.want()
 
     async def _turn(self) -> ReaderProcess | None:
-        """Waits for the next free process; returns None as soon as none is usable."""
+        """Waits for the next free process; returns None as soon as none is usable, or a thread may answer beside them."""
         if not self.processes.n_in_time:
             return None
         async with self._line:
@@ -95,6 +110,8 @@ class AnswerReaders:
                 process = self.processes.take()
                 if process is not None:
                     return process
+                if self._n_in_threads < self._n_beside:
+                    return None
                 await self.processes.wait_changed()
         return None
 
@@ -122,14 +139,9 @@ class AnswerReaders:
 @asynccontextmanager
 async def open_answer_readers() -> AsyncIterator[AnswerReaders]:
     """Yields an AnswerReaders; its processes have ended when the block ends."""
-    readers = AnswerReaders(n_readers())
+    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    readers = AnswerReaders(max(2, min(MAX_READERS, n_cores - 1)), n_beside=int(n_cores <= FEW_CORES))
     async with open_nursery() as nursery:
         nursery.start_soon(readers.processes.serve)
         yield readers
         nursery.cancel_scope.cancel()
-
-
-def n_readers() -> int:
-    """Returns how many reader processes a busy server has: one for each core but its own, at least 2, at most MAX_READERS."""
-    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(2, min(MAX_READERS, n_cores - 1))
