@@ -112,7 +112,8 @@ def measured(
     with ExitStack() as stack:
         servers = [stack.enter_context(_serving(name, root, home, source)) for name, source in sources.items()]
         for server in servers:
-            _turn(server, [call for calls in asked.values() for call in calls[:10]], 1, seconds)
+            # Until all of its processes have started and have the index open.
+            _turn(server, [call for calls in asked.values() for call in calls[:10]], max(counts), 2 * seconds)
         for number in range(rounds):
             for kind, calls in asked.items():
                 for n_clients in counts:

@@ -8,16 +8,16 @@ import io
 import pickle
 from collections.abc import Callable
 from functools import cache
-from typing import TypeVar
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
 
-StructT = TypeVar("StructT", bound=Struct)
+_Reduced: TypeAlias = tuple[Callable[[type[Struct], bytes], Struct], tuple[type[Struct], bytes]]
 
 
 class _Pickler(pickle.Pickler):
-    def reducer_override(self, value: object) -> object:
+    def reducer_override(self, value: object) -> _Reduced:
         if isinstance(value, Struct) and value.__struct_config__.omit_defaults:
             return _decoded, (type(value), msgspec.msgpack.encode(value))
         return NotImplemented
@@ -35,10 +35,10 @@ def unpacked(data: bytes) -> object:
     return pickle.loads(data)
 
 
-def _decoded(kind: type[StructT], data: bytes) -> StructT:
+def _decoded(kind: type[Struct], data: bytes) -> Struct:
     return _decoder(kind)(data)
 
 
 @cache
-def _decoder(kind: type[StructT]) -> Callable[[bytes], StructT]:
+def _decoder(kind: type[Struct]) -> Callable[[bytes], Struct]:
     return msgspec.msgpack.Decoder(kind).decode

@@ -198,7 +198,7 @@ class ReaderProcesses:
         try:
             async with open_nursery() as nursery:
                 nursery.start_soon(watch)
-                is_whole = await self._in_process(reading, process.context)
+                is_whole = await self._in_process(reading, process)
                 nursery.cancel_scope.cancel()
             self._used_at = trio.current_time()
             if is_whole:
@@ -214,18 +214,29 @@ class ReaderProcesses:
             self.wake()
             await self._start(process.context)
 
-    async def _in_process(self, reading: _Reading[T], context: "WorkerContext") -> bool:
+    async def _in_process(self, reading: _Reading[T], process: ReaderProcess) -> bool:
         """Runs a read in a process. Returns whether that still exists."""
         import trio_parallel
 
+        if not process.context.statistics().idle_workers:
+            return False  # it has ended while it was idle; the context would start another one, and the read wait for that
         try:
-            reading.result = await context.run_sync(reading.work, *reading.arguments, kill_on_cancel=True, limiter=self._limiter)
-        except trio_parallel.BrokenWorkerError:
+            reading.result = await process.context.run_sync(
+                _in_process, process.pid, reading.work, reading.arguments, kill_on_cancel=True, limiter=self._limiter
+            )
+        except (trio_parallel.BrokenWorkerError, ReaderEnded):
             return False
         except Exception as error:  # noqa: BLE001 (raised again in the task of the question)
             reading.error = error
         reading.done.set()
         return True
+
+
+def _in_process(pid: int, work: Callable[..., T], arguments: tuple[object, ...]) -> T:
+    """Returns `work(*arguments)`. Raises ReaderEnded in another process than `pid`, which is not prepared."""
+    if os.getpid() != pid:
+        raise ReaderEnded("another process has taken its place")
+    return work(*arguments)
 
 
 def _prepared(prepare: Callable[[], object]) -> int:
