@@ -69,7 +69,8 @@ class SentAnswer(Struct, frozen=True, kw_only=True):
 def sent(tree: TreeIndex, asked: Question, options: QueryOptions, limit: TimeLimit) -> SentQuestion | None:
     """Returns the question as it is sent; None for one that needs more than its index: the state of the server, files that are
     not indexed, or what was read for it of git or of an endpoint, which may be large."""
-    has_read = options.history is not NO_HISTORY or not (options.meaning is options.difference is options.changed is None)
+    is_read = (each is not None for each in (options.meaning, options.difference, options.changed))
+    has_read = options.history is not NO_HISTORY or any(is_read)
     if isinstance(asked.request, IndexStatus) or not tree.is_own or has_read:
         return None
     return SentQuestion(
