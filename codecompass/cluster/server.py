@@ -58,7 +58,7 @@ from codecompass.transport.mcp.core import Core, SessionLimits
 from codecompass.transport.product.product_surface import product_surface
 from codecompass.transport.server import resident_bytes
 from codecompass.transport.tools.catalog import Catalog
-from codecompass.transport.tools.listing import TOOLS, listed_names
+from codecompass.transport.tools.listing import TOOLS, listed_names, with_files_elsewhere
 from codecompass.transport.tools.services import Services
 from codecompass.units import MILLISECONDS, SECONDS
 
@@ -87,7 +87,7 @@ search_code and locate_symbol to find how others do it, who uses an interface, a
 
 - workspace names the repository: its name (owner/name, or the last part), or "*" for all, a group, or a list.
 - Answers are of the commit in metadata, not of files on disk. ref: another indexed branch or tag (list_refs).
-- get_file_outline before reading a large file; get_code_context for a first look at a topic.
+- get_file_outline before reading a large file, read_file for its lines; get_code_context for a first look at a topic.
 """
 
 
@@ -120,7 +120,7 @@ class LibraryServer:
         self._answer_settings = AnswerSettings(
             options=query_settings(settings, settings.server.answers), timeout=settings.query.timeout_ms * MILLISECONDS
         )
-        listed = listed_names(settings.server.tools) - NOT_LISTED
+        listed = listed_names(with_files_elsewhere(settings.server.tools)) - NOT_LISTED
         listing = ",".join(tool.name for tool in TOOLS if tool.name in listed)
         self.core: Final = Core(product_surface(self, listing, settings.server.answers, what_it_is=WHAT_IT_IS), launch.limits)
 
