@@ -478,7 +478,7 @@ async def test_the_tool_that_reads_files_is_not_listed_where_they_are_local_but_
     await browser.index(shop.root)
 
     listed = await ask(browser.port, "POST", "/", message("tools/list"))
-    called = await ask(browser.port, "POST", "/", call("read_file", {"path": "shop/cart.py"}))
+    called = await ask(browser.port, "POST", "/", call("read_file", {"path": "shop/cart.py", "workspace": str(shop.root)}))
 
     assert b"read_file" not in listed.body
     assert b"class Cart" in called.body
