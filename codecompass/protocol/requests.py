@@ -196,6 +196,20 @@ Explanation = Annotated[
         },
     ),
 ]
+SearchTime = Annotated[
+    int,
+    Meta(
+        ge=1,
+        le=MAX_TIMEOUT_MS,
+        description="a search that takes longer gives what it has",
+        extra={
+            "unit": "ms",
+            "default": QuerySettings().timeout_ms,
+            "lists_default": False,
+            "help": "End a long search after this, with what it has.",
+        },
+    ),
+]
 WaitSeconds = Annotated[int, Meta(ge=0, le=MAX_WAIT_SECONDS, description="wait so long for the end", extra={"unit": "s"})]
 
 ALL_PROJECTS: Final = "*"
@@ -282,23 +296,7 @@ class SearchCode(Request, frozen=True, kw_only=True):
     changed_since: ChangedSince | None = None
     freshness_policy: Freshness | None = None
     ranking_explain_level: Explanation | None = None
-    timeout_ms: (
-        Annotated[
-            int,
-            Meta(
-                ge=1,
-                le=MAX_TIMEOUT_MS,
-                description="a search that takes longer gives what it has",
-                extra={
-                    "unit": "ms",
-                    "default": QuerySettings().timeout_ms,
-                    "lists_default": False,
-                    "help": "End a long search after this, with what it has.",
-                },
-            ),
-        ]
-        | None
-    ) = None
+    timeout_ms: SearchTime | None = None
     why_not: (
         Annotated[
             FilePath,
@@ -468,6 +466,7 @@ class FindReferences(Request, frozen=True, kw_only=True):
             extra={"help": "location leaves out the lines of code."},
         ),
     ] = "line"
+    timeout_ms: SearchTime | None = None
 
 
 class GetCallGraph(Request, frozen=True, kw_only=True):

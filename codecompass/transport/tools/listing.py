@@ -260,8 +260,8 @@ _REF_IN_DEFAULT: Final = frozenset({"search_code", "locate_symbol", "get_file_ou
 """Tools that show their `ref` in all groups; the others only in `all`, but accept it nevertheless."""
 
 _NOT_IN_DEFAULT: Final = frozenset({"changed_since"})
-_NOT_IN_DEFAULT_OF: Final[Mapping[str, frozenset[str]]] = {"find_references": frozenset({"relation"})}
-"""Arguments that only `core` and `all` show of one tool: the other listings have tools that do the same."""
+_NOT_IN_DEFAULT_OF: Final[Mapping[str, frozenset[str]]] = {"find_references": frozenset({"relation", "timeout_ms"})}
+"""Arguments that the default listing does not show of one tool: it has tools that do the same, or no room."""
 
 NOT_IN_CORE: Final = _NOT_IN_DEFAULT | frozenset({
     "compact", "confidence", "docs", "freshness_policy", "language", "project_id", "ranking_explain_level", "strategy",
