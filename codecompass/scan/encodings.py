@@ -1,8 +1,8 @@
 """Decodes the bytes of a file: the only place that knows encodings other than UTF-8.
 
 In this order: a byte order mark, the zero bytes of UTF-16, a coding line, UTF-8, what a format or an `.editorconfig` declares, a
-guess from the bytes. Only UTF-8 and byte order marks are certain. All else must decode without an error and look like text, so that
-binary data without NUL bytes stays binary. The detector is imported by the first file that needs it.
+guess from the bytes. Only UTF-8 and byte order marks are certain. All else must decode without an error and look like text, so
+that binary data without NUL bytes stays binary. The detector is imported by the first file that needs it.
 """
 
 import codecs
