@@ -250,10 +250,7 @@ def _require_copy(path: Path, record: FactsRecord, stamp: Stamp) -> None:
 
     Large ones may have no checksum yet. Then they must have the same size, and be consistent.
     """
-    if record.digest:
-        is_same = digest_of(path).hex() == record.digest
-    else:
-        is_same = stamp[:1] == record.stamp[:1]
+    is_same = digest_of(path).hex() == record.digest if record.digest else stamp[:1] == record.stamp[:1]
     if not is_same:
         raise _damaged(path, "it is not what was written")
     if not record.digest:
