@@ -20,7 +20,7 @@ class _Pickler(pickle.Pickler):
     def reducer_override(self, value: object) -> _Reduced:
         if isinstance(value, Struct) and value.__struct_config__.omit_defaults:
             return _decoded, (type(value), msgspec.msgpack.encode(value))
-        return NotImplemented
+        return NotImplemented  # type: ignore[no-any-return]
 
 
 def packed(value: object) -> bytes:
