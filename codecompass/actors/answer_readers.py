@@ -4,6 +4,7 @@
     others are, no process is usable -> a thread; processes are started once that has lasted
     others are                       -> the next free process; a thread if all of them turn out slow, or on a machine of few cores
     a process ends or has no answer  -> a thread
+    other programs have the cores    -> a thread, for some seconds
 
 Most of an answer is Python and holds the interpreter lock, so threads take turns on one core. A process answers the same question
 with the same bytes on another one, and the server's own core is left for its event loop: while processes are in time, no second
@@ -14,6 +15,7 @@ import os
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from math import inf
 from typing import Final
 
 import structlog
@@ -46,12 +48,28 @@ SLOW_SECONDS: Final = 500 * MILLISECONDS
 """A process that takes longer for a question is not counted on for the next ones. Most answers take a tenth of that."""
 
 
+LEAST_SHARE: Final = 0.35
+"""Processes that get less of a core than this are worse than threads: other programs take the cores, each process waits for its
+turn, and the server for all of them. On two free cores, two processes and the server have two thirds each."""
+
+CROWDED_SECONDS: Final = 5 * SECONDS
+"""How long threads then answer before the processes are tried again."""
+
+MEMORY: Final = 0.8
+"""Weight of the answers so far against the next one, in the share that processes get."""
+
+
 class AnswerReaders:
     """The reader processes for questions of a busy server. `serve` must run beside it. Get one from `open_answer_readers`."""
 
-    def __init__(self, size: int, n_beside: int = 0) -> None:
-        """Up to `size` processes; `n_beside` threads answer beside them while all of them are busy."""
+    def __init__(self, size: int, n_beside: int = 0, least_share: float = LEAST_SHARE) -> None:
+        """Up to `size` processes; `n_beside` threads answer beside them while all of them are busy. Threads answer alone while
+        the processes get less than `least_share` of a core each."""
         self.processes: Final = ReaderProcesses(size, prepared)
+        self._least_share = least_share
+        self._seconds = self._cpu_seconds = 0.0
+        """Of the last answers of processes; the older ones count less."""
+        self._crowded_until = -inf
         self._n_beside = n_beside
         self._n_in_threads = 0
         self._n_asked = 0
@@ -76,7 +94,7 @@ class AnswerReaders:
         is_alone = self._n_asked == 0
         self._n_asked += 1
         try:
-            question = None if is_alone else sent(tree, asked, options, limit)
+            question = None if is_alone or self._is_crowded else sent(tree, asked, options, limit)
             if question is not None:
                 self._note_load()
                 process = await self._turn()
@@ -95,6 +113,17 @@ class AnswerReaders:
             self._n_in_threads -= 1
             self.processes.wake()
 
+    @property
+    def _is_crowded(self) -> bool:
+        return trio.current_time() < self._crowded_until
+
+    def _note_share(self, found: SentAnswer) -> None:
+        self._seconds = MEMORY * self._seconds + found.seconds
+        self._cpu_seconds = MEMORY * self._cpu_seconds + found.cpu_seconds
+        if self._cpu_seconds < self._least_share * self._seconds:
+            self._seconds = self._cpu_seconds = 0.0
+            self._crowded_until = trio.current_time() + CROWDED_SECONDS
+
     def _note_load(self) -> None:
         now = trio.current_time()
         self._met_another.append(now)
@@ -106,7 +135,7 @@ class AnswerReaders:
         if not self.processes.n_in_time:
             return None
         async with self._line:
-            while self.processes.n_in_time:
+            while self.processes.n_in_time and not self._is_crowded:
                 process = self.processes.take()
                 if process is not None:
                     return process
@@ -127,6 +156,7 @@ class AnswerReaders:
         else:
             found = unpacked(data)
             assert isinstance(found, SentAnswer)
+            self._note_share(found)
             if found.error is not None:
                 raise found.error
             if found.reply is not None:

@@ -64,6 +64,9 @@ class SentAnswer(Struct, frozen=True, kw_only=True):
     reply: Reply | None = None
     error: CodeCompassError | None = None
     cause: str = ""
+    seconds: float = 0.0
+    """How long it took, and how much of that was processor time."""
+    cpu_seconds: float = 0.0
 
 
 def sent(tree: TreeIndex, asked: Question, options: QueryOptions, limit: TimeLimit) -> SentQuestion | None:
@@ -98,8 +101,11 @@ def prepared() -> bool:
 
 def answer_sent(question: SentQuestion) -> bytes:
     """Returns the answer to a question, packed."""
+    began, cpu_began = time.monotonic(), time.process_time()
+    answer = _this_reader().answer(question)
+    taken = {"seconds": time.monotonic() - began, "cpu_seconds": time.process_time() - cpu_began}
     try:
-        return packed(_this_reader().answer(question))
+        return packed(replace(answer, **taken))
     except UnicodeEncodeError as error:
         return packed(SentAnswer(cause=str(error)))
 

@@ -78,8 +78,8 @@ async def shop(workspace):
 
 
 @asynccontextmanager
-async def opened():
-    readers = AnswerReaders(SIZE)
+async def opened(least_share=0):
+    readers = AnswerReaders(SIZE, least_share=least_share)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(readers.processes.serve)
         yield readers
@@ -87,9 +87,9 @@ async def opened():
 
 
 @asynccontextmanager
-async def busy():
+async def busy(least_share=0):
     """Yields readers whose processes have started, while a question is being answered in a thread."""
-    async with opened() as readers, trio.open_nursery() as nursery:
+    async with opened(least_share) as readers, trio.open_nursery() as nursery:
         readers.processes.want()
         await until(lambda: readers.processes.n_in_time == SIZE, "reader processes")
         nursery.start_soon(answered, readers, None, SearchCode(query="x"), trio.sleep_forever)
@@ -295,6 +295,21 @@ async def test_questions_are_answered_in_threads_while_all_processes_are_slow(sh
 
     assert meanwhile == "in a thread"
     assert {type(reply) for reply in slow} == {SearchCodeReply}
+
+
+async def test_threads_answer_while_other_programs_have_the_cores(shop):
+    """No answer takes twice as much processor time as time, so that these processes always have too little."""
+    tree = tree_of(shop)
+
+    async def in_thread():
+        return "in a thread"
+
+    async with busy(least_share=2) as readers:
+        first = await answered(readers, tree, REQUESTS[0])
+        replies = [await answered(readers, tree, REQUESTS[0], in_thread) for _ in range(2 * SIZE)]
+
+    assert isinstance(first, SearchCodeReply)
+    assert replies == ["in a thread"] * (2 * SIZE)
 
 
 async def test_questions_that_wait_for_a_process_are_answered_in_the_order_in_which_they_came(shop):
