@@ -71,6 +71,10 @@ list."""
 OTHERS_BESIDE_A_MESSAGE: Final = 2
 """Places that a text answer shows besides those of a message that was not found literally."""
 
+WEAK_PLACES: Final = 3
+"""Places of a weak answer as text, or of one without a limit: they show what the code is about instead; the others are on the
+next page."""
+
 MOST_EXPECTED: Final = 50
 """Places whose lines are read together; an explanation asks for thousands."""
 
@@ -282,13 +286,16 @@ class _WordSearch:
         held = held_text(query) if kinds is None and not is_partial and not quoted else None
         is_ranked = held is None or held.is_certain or options.is_for_merging
         lines = [] if held is None or is_ranked else few_lines(snapshot, held, where, options, is_expired, ranked)
+        # What ranks above everything found by words answers directly.
+        is_vague = is_vague and not lines and (self._long is not None or _highest(ranked) <= best)
+        if is_vague and not asked.page.offset and (options.answers == "text" or asked.request.limit is None):
+            end = min(end, WEAK_PLACES)
         shown, duplicates, has_more, is_partial = self._fitted(lines, ranked, found.wanted, quoted, end, is_late=is_partial)
         shown = list(_each_once(shown))[asked.page.offset :]
         # Most tokens of a long text are those of the program that it shows.
         if kinds is None and not is_partial and len(query.split()) > 1 and self._long is None:
-            shown = with_held_tokens(snapshot, query, shown, ranked, where, asked.page.limit, options, is_expired)
-        # What ranks above everything found by words answers directly.
-        is_vague = is_vague and not lines and (self._long is not None or _highest(ranked) <= best)
+            limit = end - asked.page.offset if is_vague else asked.page.limit
+            shown = with_held_tokens(snapshot, query, shown, ranked, where, limit, options, is_expired)
         notice, word_warnings = self._word_notes(unknown, is_empty=not shown, is_vague=is_vague)
         return Hits(
             shown=tuple(shown),
