@@ -27,6 +27,7 @@ from codecompass.query.options import TIME_WAS_UP, QueryOptions, no_deadline
 from codecompass.query.parts_of_question import with_named_places
 from codecompass.query.path_globs import plain_path, relative_request
 from codecompass.query.readings import Asked, as_part_of_words, in_other_case, option_lines, read_before_words, template_lines
+from codecompass.query.review_context import Commented, commented_place, with_context
 from codecompass.query.search_hits import (
     Hit,
     HitPage,
@@ -115,20 +116,25 @@ def find(
     if known is not None and (options.changed is None or known.path in options.changed.lines):
         place = definition_place(known, SURE_SCORE)
         return Hits(shown=(Hit(place=place),) if not request.offset else (), intent="symbol", total=1)
+    commented = commented_place(snapshot, text, request.path or "", root) if kinds is None else None
+    if commented is not None and request.path is not None and not commented.is_said:
+        # The path says which file the comment is on.
+        where = index_filter(snapshot, request.language, None, options.changed)
     asked = Asked(snapshot, request, text, own, where, kinds, options, is_expired, root)
-    return _WordSearch(asked, page or limit).hits()
+    return _WordSearch(asked, page or limit, commented).hits()
 
 
 class _WordSearch:
     """Mode `auto`: a query that is read as it stands, else places ranked by words and meaning, and above them those that answer
     directly."""
 
-    def __init__(self, asked: Asked, page: int) -> None:
+    def __init__(self, asked: Asked, page: int, commented: Commented | None = None) -> None:
         self._asked = asked
         self._snapshot = asked.snapshot
         self._page = page
         self._query = unquoted(asked.text)
-        self._long = long_question(asked.text)
+        self._commented = commented
+        self._long = long_question(asked.text) if commented is None else commented.comment.question
         self._intent: QueryIntent = classify(asked.text) if self._long is None else "natural_language"
         self._weights = retrieval.weights_for(self._intent, asked.options.without_signals, is_long=self._long is not None)
         self._breadth = breadth_for(asked.options.n_merged, saves_work=asked.options.saves_work)
@@ -142,10 +148,12 @@ class _WordSearch:
 
     def hits(self) -> Hits:
         """Returns the page."""
-        direct = read_before_words(self._asked, self._ranked_by_text, self._templates)
+        direct = None if self._commented else read_before_words(self._asked, self._ranked_by_text, self._templates)
         if direct is not None:
             return self._explained(direct)
         hits = self._by_words()
+        if self._commented is not None:
+            return hits
         held = held_text(self._asked.text)
         is_nowhere = held is not None and held.is_token and (held.is_certain or hits.notice)
         if held is None or (hits.shown and not is_nowhere) or hits.is_partial or hits.is_verbatim:
@@ -259,7 +267,9 @@ class _WordSearch:
             ranked, meaning_warnings = with_meaning(snapshot, ranked, options.meaning, where, kinds, found)
         best = _highest(ranked)
         _expect_lines(snapshot, ranked[: max(asked.page.end, SEARCHED_PLACES)])
-        if kinds is None:
+        if self._commented is not None:
+            ranked = with_context(snapshot, self._commented, ranked, where)
+        elif kinds is None:
             ranked = (
                 _merged(named_definitions(snapshot, query, intent, ranked, where), ranked)
                 if self._long is None
@@ -268,7 +278,7 @@ class _WordSearch:
         # The frames of a trace are more precise than the message above them; a single location beside a message is not.
         quoted = message_places(snapshot, messages, kinds, best if len(frames(query)) > 1 else _highest(ranked))
         ranked = _merged(quoted, ranked)
-        if kinds is None and where == Filter():
+        if kinds is None and where == Filter() and self._commented is None:
             ranked = relation_places(snapshot, query, _highest(ranked), is_expired, options.history) + ranked
         warnings: tuple[str, ...] = ()
         asked_place = asked_lines(query)
@@ -287,11 +297,14 @@ class _WordSearch:
         is_ranked = held is None or held.is_certain or options.is_for_merging
         lines = [] if held is None or is_ranked else few_lines(snapshot, held, where, options, is_expired, ranked)
         # What ranks above everything found by words answers directly.
-        is_vague = is_vague and not lines and (self._long is not None or _highest(ranked) <= best)
+        is_vague = is_vague and not lines and self._commented is None and (self._long is not None or _highest(ranked) <= best)
         if is_vague and not asked.page.offset and (options.answers == "text" or asked.request.limit is None):
             end = min(end, WEAK_PLACES)
-        shown, duplicates, has_more, is_partial = self._fitted(lines, ranked, found.wanted, quoted, end, is_late=is_partial)
-        shown = list(_each_once(shown))[asked.page.offset :]
+        own = [] if self._commented is None or asked.page.offset else self._commented.hits(ranked[:end])
+        shown, duplicates, has_more, is_partial = self._fitted(
+            lines, ranked, found.wanted, quoted, max(1, end - len(own)), is_late=is_partial
+        )
+        shown = [*_each_once(shown), *own][asked.page.offset :]
         # Most tokens of a long text are those of the program that it shows.
         if kinds is None and not is_partial and len(query.split()) > 1 and self._long is None:
             limit = end - asked.page.offset if is_vague else asked.page.limit
@@ -301,7 +314,7 @@ class _WordSearch:
             shown=tuple(shown),
             intent=intent,
             total=len(lines) + len(ranked) - duplicates,
-            next_offset=asked.page.offset + len(shown) if has_more and shown else 0,
+            next_offset=asked.page.offset + len(shown) - len(own) if has_more and shown else 0,
             duplicates=duplicates,
             wanted=found.wanted,
             is_weak=is_vague,
