@@ -7,8 +7,8 @@ time: each identifier that is not in the old lines and that is defined at the to
 (by git grep for the keywords of definitions, not by our index). Rows without such a file are left out.
 
 The comment is asked in the tree before, in three forms: below `path:line`, with its hunk quoted, and with nothing but the text.
-Figures: recall of the true files among the first ten different files, and how often the commented file stands before one of
-them. Means over the repositories of the means of their rows.
+Figures: recall of the true files among the first ten different files, a mean over the repositories of the means of their rows,
+and how often the first file is the commented one, which who asks has before them.
 """
 
 import argparse
@@ -49,7 +49,9 @@ _ASKS: Final = re.compile(
 )
 _HUNK: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@.*")
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w{3,}")
-_TRAILER: Final = re.compile(r"^[\w-]+-by:.*|^\(?(?:closes|fixes|refs?)\b.*|\(#\d+\)|^\(cherry picked.*", re.IGNORECASE | re.MULTILINE)
+_TRAILER: Final = re.compile(
+    r"^[\w-]+-by:.*|^\(?(?:closes|fixes|refs?)\b.*|\(#\d+\)|^\(cherry picked.*", re.IGNORECASE | re.MULTILINE
+)
 _DEFINES: Final = (
     r"^(export |default |declare |abstract |async |pub(\([a-z]+\))? |unsafe )*"
     r"(def|class|func|fn|function|struct|trait|interface|type|enum|const|macro_rules!)[[:space:]]+"
@@ -134,9 +136,7 @@ def _review(clone: Path, commit: str, parent: str, text: str) -> Review | None:
                 first = next((number for number, line in enumerate(old) if line[:1] == "-"), 0)
                 head = f"@@ -{at[1]},0 +{at[1]},{len(old)} @@"
                 quoted = (head, *("+" + line[1:] for line in old))
-                return Review(
-                    id=commit, commit=parent, path=path, line=int(at[1]) + first, text=text, hunk=quoted, truth=truth
-                )
+                return Review(id=commit, commit=parent, path=path, line=int(at[1]) + first, text=text, hunk=quoted, truth=truth)
     return None
 
 
@@ -160,20 +160,19 @@ def _defined_elsewhere(clone: Path, commit: str, path: str, hunk: Sequence[str])
 
 
 def table(reviews: Mapping[str, Sequence[Review]], answers: Mapping[tuple[str, str], AnswerAtCommit]) -> str:
-    """Returns the recall at ten of each form, and how often the commented file stands before the first true one."""
+    """Returns the recall at ten of each form, and how often the commented file comes first."""
     rows = []
     for form in FORMS:
         recalls: dict[str, list[float]] = defaultdict(list)
-        before: list[bool] = []
+        first: list[bool] = []
         for name, found in reviews.items():
             for review in found:
                 paths = list(dict.fromkeys(hit.path for hit in answers[name, f"{review.id} {form}"].results))[:FILES]
                 recalls[name].append(len(set(review.truth).intersection(paths)) / len(review.truth))
-                places = [number for number, path in enumerate(paths) if path in review.truth]
-                before.append(review.path in paths and paths.index(review.path) < min(places, default=FILES))
+                first.append(paths[:1] == [review.path])
         recall = mean(map(mean, recalls.values())) if recalls else 0.0
-        rows.append((form, f"{recall:.3f}", f"{mean(before) if before else 0.0:.3f}", str(len(before))))
-    return plain_table(("comment", "recall at 10", "the file itself before", "n"), rows, "<>>>")
+        rows.append((form, f"{recall:.3f}", f"{mean(first) if first else 0.0:.3f}", str(len(first))))
+    return plain_table(("comment", "recall at 10", "the file itself first", "n"), rows, "<>>>")
 
 
 if __name__ == "__main__":

@@ -13,8 +13,9 @@ from codecompass.languages.records import DOCUMENT_KINDS, SymbolKind
 from codecompass.query.filters import passes
 from codecompass.query.names.named_locations import AskedLines, files_at, places_of_lines
 from codecompass.query.search_hits import KIND_WEIGHT, Hit, RankedPlace, Signals, definition_place, file_place
+from codecompass.query.source_lines import lines_of
 from codecompass.query.words.query_words import name_parts
-from codecompass.query.words.review_comment import ReviewComment, is_name_of_code, review_comment
+from codecompass.query.words.review_comment import ReviewComment, is_name_of_code, quoting, review_comment
 from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import FileRow, IndexedFile, SymbolRow
 from codecompass.store.snapshot import Snapshot
@@ -35,6 +36,9 @@ LOOKED_UP: Final = 50
 
 MOST_QUOTED: Final = 4
 """Definitions of names in the quoted lines that gain."""
+
+LINES_AROUND: Final = 6
+"""Lines before and after a commented line that count as quoted if the comment quotes none."""
 
 _GLOB: Final = lazy.pattern(r"[*?\[\]{}!,]|/$")
 _NOT_MEANT: Final[frozenset[SymbolKind]] = DOCUMENT_KINDS | {"use", "field", "var", "test", "impl", "module"}
@@ -68,15 +72,21 @@ def commented_place(snapshot: Snapshot, text: str, path: str, root: str) -> Comm
         return None
     file, line = files[0], comment.line
     if line:
+        comment = comment if comment.quoted else quoting(comment, _around(snapshot, file, line))
         place = places_of_lines(snapshot, AskedLines(file.path, line, line), root)[0]
     else:
         place = file_place(IndexedFile(file.id, file.path, file.language, file.line_count), 1.0, Signals(exact=1.0, path=1.0))
     return Commented(comment, file, place, is_said=comment.path != path)
 
 
-def with_context(
-    snapshot: Snapshot, commented: Commented, ranked: Sequence[RankedPlace], where: Filter
-) -> list[RankedPlace]:
+def _around(snapshot: Snapshot, file: FileRow, line: int) -> list[str]:
+    """Returns the lines around a commented one, the nearest first, as a review shows them."""
+    first = max(1, line - LINES_AROUND)
+    numbered = enumerate(lines_of(snapshot, file.id, first, line + LINES_AROUND), first)
+    return [text for _, text in sorted(numbered, key=lambda each: abs(each[0] - line))]
+
+
+def with_context(snapshot: Snapshot, commented: Commented, ranked: Sequence[RankedPlace], where: Filter) -> list[RankedPlace]:
     """Returns the places found by the words of a comment together with the definitions that its names mean, best first, without
     those in the commented file."""
     best = ranked[0].score if ranked else 1.0
@@ -112,9 +122,7 @@ def _meant(snapshot: Snapshot, comment: ReviewComment, own: FileRow) -> Iterator
             return
 
 
-def _defined(
-    snapshot: Snapshot, name: str, own: FileRow, imported: set[str], gain: float
-) -> Iterator[tuple[float, SymbolRow]]:
+def _defined(snapshot: Snapshot, name: str, own: FileRow, imported: set[str], gain: float) -> Iterator[tuple[float, SymbolRow]]:
     parts = name_parts(name)
     if not parts:
         return

@@ -1,4 +1,4 @@
-"""A review comment leads to what it speaks of: the helper to use instead, what the quoted lines use, and the place itself last."""
+"""A review comment leads to what it speaks of: the helper to use instead, what the quoted lines use, and its own place last."""
 
 import pytest
 
@@ -9,7 +9,8 @@ from codecompass.query.words.review_comment import review_comment
 FILES = {
     "shop/prices.py": "from shop.money import rounded_amount\n\n\ndef total(items):\n    whole = 0\n    for item in items:\n"
     "        whole += item.price\n    return round(whole, 2)\n",
-    "shop/money.py": "def rounded_amount(value):\n    return round(value, 2)\n\n\ndef as_cents(value):\n    return int(value * 100)\n",
+    "shop/money.py": "def rounded_amount(value):\n    return round(value, 2)\n\n\n"
+    "def as_cents(value):\n    return int(value * 100)\n",
     "shop/sums.py": "def sum_of_prices(items):\n    return sum(item.price for item in items)\n",
     "shop/mail.py": "def send_letter(letter):\n    return letter\n",
     "other/money.py": "def as_cents(value):\n    return value\n",

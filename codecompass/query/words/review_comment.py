@@ -9,11 +9,12 @@ The reader of such a text knows the place and looks for what the comment speaks 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codecompass import lazy
 from codecompass.query.messages.traces_and_signatures import frames
@@ -49,6 +50,7 @@ _ASKS: Final = lazy.pattern(
     re.IGNORECASE,
 )
 
+
 class ReviewComment(Struct, frozen=True):
     """A comment, the place that it is on (`line` is 1-based, 0 if unknown), and the names of code in it: those that it says or
     suggests, and those in the quoted lines, the nearest to the place first."""
@@ -58,6 +60,7 @@ class ReviewComment(Struct, frozen=True):
     question: LongQuestion
     said: tuple[str, ...]
     quoted: tuple[str, ...]
+    parts: tuple[TextPart, ...]
 
 
 class _Read(Struct):
@@ -89,19 +92,21 @@ def review_comment(text: str, path: str = "") -> ReviewComment | None:
         read.paths[path] = 0
     elif not is_sure:
         return None
-    parts = [part for line in read.prose for part in prose_parts(line)]
-    parts += [TextPart("code", line) for line in (*read.suggested, *read.quoted)]
-    question = asked_in([TextPart("title", read.prose[0]), *parts], ())
+    parts = [TextPart("title", read.prose[0]), *(part for line in read.prose for part in prose_parts(line))]
+    parts += [TextPart("code", line) for line in read.suggested]
     suggested = [name for line in read.suggested for name in identifiers(line)]
-    quoted = [name for line in reversed(read.quoted) for name in identifiers(line)]
     (where, line), *_ = read.paths.items()
-    return ReviewComment(
-        path=where,
-        line=line or read.line_of_hunk,
-        question=question,
-        said=tuple(dict.fromkeys((*question.names, *suggested))),
-        quoted=tuple(dict.fromkeys(quoted))[:MAX_NAMES],
-    )
+    question = asked_in(parts, ())
+    said = tuple(dict.fromkeys((*question.names, *suggested)))
+    comment = ReviewComment(where, line or read.line_of_hunk, question, said, (), tuple(parts))
+    return quoting(comment, read.quoted[::-1]) if read.quoted else comment
+
+
+def quoting(comment: ReviewComment, lines: Sequence[str]) -> ReviewComment:
+    """Returns a comment with the lines of code that it is on, the nearest first."""
+    parts = (*comment.parts, *(TextPart("code", line[:MAX_LINE]) for line in lines))
+    names = dict.fromkeys(name for line in lines for name in identifiers(line[:MAX_LINE]))
+    return replace(comment, question=asked_in(parts, ()), quoted=tuple(names)[:MAX_NAMES], parts=parts)
 
 
 def _read(text: str) -> _Read:
