@@ -7,8 +7,9 @@ time: each identifier that is not in the old lines and that is defined at the to
 (by git grep for the keywords of definitions, not by our index). Rows without such a file are left out.
 
 The comment is asked in the tree before, in three forms: below `path:line`, with its hunk quoted, and with nothing but the text.
-Figures: recall of the true files among the first ten different files, a mean over the repositories of the means of their rows,
-and how often the first file is the commented one, which who asks has before them.
+Figures: recall among the first ten different files of the true ones, and of the other files that the commit changed (tests,
+callers), means over the repositories of the means of their rows; and how often the first file is the commented one, which the
+reader of a comment has before them.
 """
 
 import argparse
@@ -59,7 +60,8 @@ _DEFINES: Final = (
 
 
 class Review(Struct, frozen=True, kw_only=True):
-    """A comment, the place and the hunk that it is on, in the tree of `commit`, and the files that it should lead to."""
+    """A comment, the place and the hunk that it is on, in the tree of `commit`; the files that it should lead to, and the others
+    that the commit changed."""
 
     id: str
     commit: str
@@ -68,6 +70,7 @@ class Review(Struct, frozen=True, kw_only=True):
     text: str
     hunk: tuple[str, ...]
     truth: tuple[str, ...]
+    changed: tuple[str, ...] = ()
 
     def asked(self, form: str) -> str:
         """Returns the comment as somebody pastes it."""
@@ -136,7 +139,11 @@ def _review(clone: Path, commit: str, parent: str, text: str) -> Review | None:
                 first = next((number for number, line in enumerate(old) if line[:1] == "-"), 0)
                 head = f"@@ -{at[1]},0 +{at[1]},{len(old)} @@"
                 quoted = (head, *("+" + line[1:] for line in old))
-                return Review(id=commit, commit=parent, path=path, line=int(at[1]) + first, text=text, hunk=quoted, truth=truth)
+                others = tuple(each for each in changed if each != path)
+                place = int(at[1]) + first
+                return Review(
+                    id=commit, commit=parent, path=path, line=place, text=text, hunk=quoted, truth=truth, changed=others
+                )
     return None
 
 
@@ -164,15 +171,19 @@ def table(reviews: Mapping[str, Sequence[Review]], answers: Mapping[tuple[str, s
     rows = []
     for form in FORMS:
         recalls: dict[str, list[float]] = defaultdict(list)
+        changed: dict[str, list[float]] = defaultdict(list)
         first: list[bool] = []
         for name, found in reviews.items():
             for review in found:
                 paths = list(dict.fromkeys(hit.path for hit in answers[name, f"{review.id} {form}"].results))[:FILES]
                 recalls[name].append(len(set(review.truth).intersection(paths)) / len(review.truth))
+                if review.changed:
+                    changed[name].append(len(set(review.changed).intersection(paths)) / len(review.changed))
                 first.append(paths[:1] == [review.path])
-        recall = mean(map(mean, recalls.values())) if recalls else 0.0
-        rows.append((form, f"{recall:.3f}", f"{mean(first) if first else 0.0:.3f}", str(len(first))))
-    return plain_table(("comment", "recall at 10", "the file itself first", "n"), rows, "<>>>")
+        figures = (mean(map(mean, each.values())) if each else 0.0 for each in (recalls, changed))
+        rows.append((form, *(f"{figure:.3f}" for figure in (*figures, mean(first) if first else 0.0)), str(len(first))))
+    header = ("comment", "recall at 10", "of what changed too", "the file itself first", "n")
+    return plain_table(header, rows, "<>>>>")
 
 
 if __name__ == "__main__":

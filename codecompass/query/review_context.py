@@ -1,5 +1,5 @@
 """What a review comment speaks of: the definitions that it names or suggests, those that the quoted lines use, what its words
-describe, and last the place that it is on, which its reader has before them.
+describe, and last a test of the place that it is on and that place itself, which its reader has before them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,12 +10,14 @@ from msgspec.structs import replace
 
 from codecompass import lazy
 from codecompass.languages.records import DOCUMENT_KINDS, SymbolKind
+from codecompass.query.differences.companions import Change, companions
 from codecompass.query.filters import passes
 from codecompass.query.names.named_locations import AskedLines, files_at, places_of_lines
 from codecompass.query.search_hits import KIND_WEIGHT, Hit, RankedPlace, Signals, definition_place, file_place
 from codecompass.query.source_lines import lines_of
 from codecompass.query.words.query_words import name_parts
 from codecompass.query.words.review_comment import ReviewComment, is_name_of_code, quoting, review_comment
+from codecompass.scan.git_change_history import ChangeHistory
 from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import FileRow, IndexedFile, SymbolRow
 from codecompass.store.snapshot import Snapshot
@@ -37,6 +39,9 @@ LOOKED_UP: Final = 50
 MOST_QUOTED: Final = 4
 """Definitions of names in the quoted lines that gain."""
 
+MOST_TESTS: Final = 1
+"""Files with tests of the commented place on a page. Another file that changes with it takes a place of what comments speak of."""
+
 LINES_AROUND: Final = 6
 """Lines before and after a commented line that count as quoted if the comment quotes none."""
 
@@ -53,10 +58,21 @@ class Commented(Struct, frozen=True):
     is_said: bool
     """Whether the text of the comment names the file."""
 
-    def hits(self, above: Sequence[RankedPlace]) -> list[Hit]:
-        """Returns the commented place as the last hit, below others."""
-        least = min((place.score for place in above), default=1.0)
-        return [Hit(place=replace(self.place, score=least / 2))]
+    @property
+    def notice(self) -> str:
+        """How the question was read."""
+        return f"as a review comment on {self.file.path}: what it speaks of, its own place last"
+
+    def last_hits(self, snapshot: Snapshot, above: Sequence[RankedPlace], history: ChangeHistory) -> list[Hit]:
+        """Returns the test of the commented place, if it is not shown, and the place itself: the last hits, below others."""
+        names = () if self.place.symbol is None else (self.place.symbol.name,)
+        change = Change(paths=(self.file.path,), names=names, words=dict.fromkeys(self.comment.quoted, 1))
+        found = companions(snapshot, change, history, limit=MOST_TESTS)
+        shown = {place.file.path for place in above}
+        paths = [each.path for each in found.tests if each.path not in shown]
+        files = [file for file in map(snapshot.facts.file, paths) if file is not None]
+        least = min((place.score for place in above), default=1.0) / 2
+        return [*(Hit(place=_whole(file, least)) for file in files), Hit(place=replace(self.place, score=least / 2))]
 
 
 def commented_place(snapshot: Snapshot, text: str, path: str, root: str) -> Commented | None:
@@ -75,8 +91,12 @@ def commented_place(snapshot: Snapshot, text: str, path: str, root: str) -> Comm
         comment = comment if comment.quoted else quoting(comment, _around(snapshot, file, line))
         place = places_of_lines(snapshot, AskedLines(file.path, line, line), root)[0]
     else:
-        place = file_place(IndexedFile(file.id, file.path, file.language, file.line_count), 1.0, Signals(exact=1.0, path=1.0))
+        place = _whole(file, 1.0)
     return Commented(comment, file, place, is_said=comment.path != path)
+
+
+def _whole(file: FileRow, score: float) -> RankedPlace:
+    return file_place(IndexedFile(file.id, file.path, file.language, file.line_count), score, Signals(exact=1.0, path=1.0))
 
 
 def _around(snapshot: Snapshot, file: FileRow, line: int) -> list[str]:

@@ -76,6 +76,9 @@ WEAK_PLACES: Final = 3
 """Places of a weak answer as text, or of one without a limit: they show what the code is about instead; the others are on the
 next page."""
 
+LAST_SHARE: Final = 3
+"""At most one in so many places of a page are what goes with a review comment: its place, and the test of that."""
+
 MOST_EXPECTED: Final = 50
 """Places whose lines are read together; an explanation asks for thousands."""
 
@@ -300,11 +303,13 @@ class _WordSearch:
         is_vague = is_vague and not lines and self._commented is None and (self._long is not None or _highest(ranked) <= best)
         if is_vague and not asked.page.offset and (options.answers == "text" or asked.request.limit is None):
             end = min(end, WEAK_PLACES)
-        own = [] if self._commented is None or asked.page.offset else self._commented.hits(ranked[:end])
+        last: list[Hit] = []
+        if self._commented is not None and not asked.page.offset:
+            last = self._commented.last_hits(snapshot, ranked[:end], options.history)[-max(1, end // LAST_SHARE) :]
         shown, duplicates, has_more, is_partial = self._fitted(
-            lines, ranked, found.wanted, quoted, max(1, end - len(own)), is_late=is_partial
+            lines, ranked, found.wanted, quoted, max(1, end - len(last)), is_late=is_partial
         )
-        shown = [*_each_once(shown), *own][asked.page.offset :]
+        shown = [*_each_once(shown), *last][asked.page.offset :]
         # Most tokens of a long text are those of the program that it shows.
         if kinds is None and not is_partial and len(query.split()) > 1 and self._long is None:
             limit = end - asked.page.offset if is_vague else asked.page.limit
@@ -314,11 +319,11 @@ class _WordSearch:
             shown=tuple(shown),
             intent=intent,
             total=len(lines) + len(ranked) - duplicates,
-            next_offset=asked.page.offset + len(shown) - len(own) if has_more and shown else 0,
+            next_offset=asked.page.offset + len(shown) - len(last) if has_more and shown else 0,
             duplicates=duplicates,
             wanted=found.wanted,
             is_weak=is_vague,
-            notice=notice,
+            notice=notice if self._commented is None else self._commented.notice,
             warnings=(*warnings, *word_warnings, *meaning_warnings, *((TIME_WAS_UP,) if is_partial else ())),
             is_partial=is_partial,
         )

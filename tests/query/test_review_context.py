@@ -72,6 +72,12 @@ def test_the_line_of_a_hunk_is_its_last_one():
     assert comment.quoted[:2] == ("whole", "as_cents")
 
 
+def test_a_test_of_the_commented_place_comes_before_the_place(ask):
+    results = ask("shop/prices.py:8\n\nThe letter should not be sent twice.").results
+
+    assert [each.path for each in results][-2:] == ["tests/test_prices.py", "shop/prices.py"]
+
+
 def test_of_namesakes_that_a_quoted_line_uses_the_one_in_an_imported_file_is_meant(ask):
     results = ask(f"shop/prices.py\n```diff\n{HUNK}\n```\n\nThis changes the unit of the result.").results
     paths = [each.path for each in results if each.name == "as_cents"]
@@ -84,10 +90,11 @@ def test_words_of_a_comment_find_the_sibling_which_does_it_right(ask):
 
 
 def test_a_comment_asked_for_a_file_leads_out_of_it(ask):
-    results = ask("Can we use `rounded_amount` here?", path="shop/prices.py").results
+    reply = ask("Can we use `rounded_amount` here?", path="shop/prices.py")
 
-    assert results[0].path == "shop/money.py"
-    assert results[-1].path == "shop/prices.py"
+    assert reply.notice == "as a review comment on shop/prices.py: what it speaks of, its own place last"
+    assert reply.results[0].path == "shop/money.py"
+    assert reply.results[-1].path == "shop/prices.py"
 
 
 def test_a_question_about_a_file_stays_in_it(ask):
