@@ -40,7 +40,7 @@ MOST_QUOTED: Final = 4
 """Definitions of names in the quoted lines that gain."""
 
 MOST_TESTS: Final = 1
-"""Files with tests of the commented place on a page. Another file that changes with it takes a place of what comments speak of."""
+"""Files with tests of the commented place on a page. Other files that change with it take places of what comments speak of."""
 
 LINES_AROUND: Final = 6
 """Lines before and after a commented line that count as quoted if the comment quotes none."""

@@ -305,7 +305,8 @@ class _WordSearch:
             end = min(end, WEAK_PLACES)
         last: list[Hit] = []
         if self._commented is not None and not asked.page.offset:
-            last = self._commented.last_hits(snapshot, ranked[:end], options.history)[-max(1, end // LAST_SHARE) :]
+            room = max(1, end // LAST_SHARE)
+            last = self._commented.last_hits(snapshot, ranked[: max(1, end - room)], options.history)[-room:]
         shown, duplicates, has_more, is_partial = self._fitted(
             lines, ranked, found.wanted, quoted, max(1, end - len(last)), is_late=is_partial
         )
