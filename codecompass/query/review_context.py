@@ -16,7 +16,7 @@ from codecompass.query.names.named_locations import AskedLines, files_at, places
 from codecompass.query.search_hits import KIND_WEIGHT, Hit, RankedPlace, Signals, definition_place, file_place
 from codecompass.query.source_lines import lines_of
 from codecompass.query.words.query_words import name_parts
-from codecompass.query.words.review_comment import ReviewComment, is_name_of_code, quoting, review_comment
+from codecompass.query.words.review_comment import ReviewComment, is_name_of_code, naming, review_comment
 from codecompass.scan.git_change_history import ChangeHistory
 from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import FileRow, IndexedFile, SymbolRow
@@ -88,7 +88,7 @@ def commented_place(snapshot: Snapshot, text: str, path: str, root: str) -> Comm
         return None
     file, line = files[0], comment.line
     if line:
-        comment = comment if comment.quoted else quoting(comment, _around(snapshot, file, line))
+        comment = comment if comment.quoted else naming(comment, _around(snapshot, file, line))
         place = places_of_lines(snapshot, AskedLines(file.path, line, line), root)[0]
     else:
         place = _whole(file, 1.0)

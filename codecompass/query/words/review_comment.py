@@ -60,7 +60,6 @@ class ReviewComment(Struct, frozen=True):
     question: LongQuestion
     said: tuple[str, ...]
     quoted: tuple[str, ...]
-    parts: tuple[TextPart, ...]
 
 
 class _Read(Struct):
@@ -98,15 +97,14 @@ def review_comment(text: str, path: str = "") -> ReviewComment | None:
     (where, line), *_ = read.paths.items()
     question = asked_in(parts, ())
     said = tuple(dict.fromkeys((*question.names, *suggested)))
-    comment = ReviewComment(where, line or read.line_of_hunk, question, said, (), tuple(parts))
-    return quoting(comment, read.quoted[::-1]) if read.quoted else comment
+    return naming(ReviewComment(where, line or read.line_of_hunk, question, said, ()), read.quoted[::-1])
 
 
-def quoting(comment: ReviewComment, lines: Sequence[str]) -> ReviewComment:
-    """Returns a comment with the lines of code that it is on, the nearest first."""
-    parts = (*comment.parts, *(TextPart("code", line[:MAX_LINE]) for line in lines))
+def naming(comment: ReviewComment, lines: Sequence[str]) -> ReviewComment:
+    """Returns a comment with the names in the lines of code that it is on, the nearest first. Their other words, which are those
+    of the commented file, count nothing."""
     names = dict.fromkeys(name for line in lines for name in identifiers(line[:MAX_LINE]))
-    return replace(comment, question=asked_in(parts, ()), quoted=tuple(names)[:MAX_NAMES], parts=parts)
+    return replace(comment, quoted=tuple(names)[:MAX_NAMES])
 
 
 def _read(text: str) -> _Read:
