@@ -35,7 +35,7 @@ def supported(name: str) -> Support:
     row, language = LANGUAGES[name], described(name)
     reading: Reading = ""
     if row.module and row.has_symbols:
-        reading = "text" if row.is_read_as_text else "tree" if language.embedded is None else "code within"
+        reading = "text" if row.is_read_as_text else "tree" if language.regions is None or not language.regions.are_all else "code within"
     return Support(
         name=name,
         files=(*row.extensions.split(), *row.names.split()),

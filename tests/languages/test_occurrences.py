@@ -20,7 +20,7 @@ FORMATS = [name for name in languages.SYMBOL_LANGUAGES if name not in PARSED and
 """Formats that are read as text and whose references are known."""
 
 NAMES = [*PARSED, *FORMATS]
-LANGUAGES = [name for name in PARSED if name not in ("tsx", "typescript") and languages.load(name).embedded is None]
+LANGUAGES = [name for name in PARSED if name not in ("tsx", "typescript") and languages.load(name).regions is None]
 """All languages except those that share their words with another."""
 
 HEADS = ("cpp", "csharp", "java", "javascript", "php", "python", "ruby", "rust", "swift")
