@@ -5,56 +5,37 @@ is; what the template uses (`markup.py`) is added to the text that is searched f
 class as long as its file, which other files import as its default export.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass import lazy
 from codecompass.languages.ecmascript_imports import ecmascript_module
 from codecompass.languages.records import Symbol
-from codecompass.languages.walk.markup import blank, in_pascal_case
+from codecompass.languages.walk.markup import blank, in_pascal_case, parts
 from codecompass.languages.walk.regions import Region, Regions
 from codecompass.languages.words import word_set
 
-_OPENING: Final = lazy.pattern(
-    r"<!--|<(?P<tag>script|style)\b(?P<attributes>[^<>\"']*+(?>(?:(?:\"[^\"]{0,2000}+\"|'[^']{0,2000}+')[^<>\"']*+)*))>"
-)
-_ATTRIBUTE: Final = lazy.pattern(r"\b(lang|type)\s*+=\s*+[\"']?([\w/+.-]++)")
 _FRONT_MATTER: Final = lazy.pattern(r"\s*+---[^\n]*+\n")
 
 _TYPED: Final = word_set("ts typescript text/typescript application/typescript")
 _WITH_MARKUP: Final = word_set("tsx jsx text/babel")
-STYLE: Final = "css"
-"""The language of styles that name none."""
 _PLAIN: Final = word_set("js javascript module text/javascript application/javascript text/ecmascript babel")
 
 
-class _Part(Struct, frozen=True):
-    """A part of a component between two offsets: `script`, `style` or `markup`."""
+def script_language(written_in: str) -> str | None:
+    """Returns the language that a script names, plain JavaScript if it names none; None if it is no code."""
+    if written_in in _TYPED:
+        return "typescript"
+    if written_in in _WITH_MARKUP:
+        return "tsx"
+    return "javascript" if not written_in or written_in in _PLAIN else None
 
-    kind: str
-    start: int
-    end: int
-    written_in: str = ""
-    """The language that a script names, empty if it names none."""
 
-
-def _parts(text: str, start: int) -> Iterator[_Part]:
-    """Yields the parts of a component from `start` on, without comments and the tags of scripts."""
-    at = start
-    while (match := _OPENING.search(text, at)) is not None:
-        yield _Part("markup", at, match.start())
-        tag = match["tag"]
-        end = text.find("-->" if tag is None else f"</{tag}", match.end())
-        if end < 0:
-            end = len(text)
-        if tag is not None:
-            written = dict(_ATTRIBUTE.findall(match["attributes"]))
-            yield _Part(tag, match.end(), end, (written.get("lang") or written.get("type") or "").lower())
-        at = end if end == len(text) else text.find(">", end) + 1 or len(text)
-    yield _Part("markup", at, len(text))
+def style_language(written_in: str) -> str:
+    """Returns the language that a style names, CSS if it names none."""
+    return written_in.removeprefix("text/") or "css"
 
 
 def component_regions(
@@ -88,7 +69,7 @@ def _component(code_of: Callable[[str], str], default: str, text: str, *, has_fr
         at = min(end + 3, len(text))
         script.append(blank(text[end:at]))
         whole.append(blank(text[end:at]))
-    for part in _parts(text, at):
+    for part in parts(text, at):
         between, content = blank(text[at : part.start]), text[part.start : part.end]
         at = part.end
         nothing = blank(content)
@@ -96,7 +77,7 @@ def _component(code_of: Callable[[str], str], default: str, text: str, *, has_fr
         if is_code:
             written_in.add(part.written_in)
         if part.kind == "style" and content:
-            styles.append(Region(part.written_in or STYLE, part.start, part.end))
+            styles.append(Region(style_language(part.written_in), part.start, part.end))
         # A script may end without a line break, and code of the markup may follow in the same line.
         script += [between, content if is_code else nothing]
         whole += [between, content if is_code else code_of(content) if part.kind == "markup" else nothing]

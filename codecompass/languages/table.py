@@ -266,6 +266,14 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "eex": Row(extensions=".eex .heex .leex", aliases="heex", module="templates", grammar="elixir"),
     "ejs": Row(extensions=".ejs", module="templates", grammar="javascript"),
     "erb": Row(extensions=".erb", module="templates", grammar="ruby"),
+    "gotemplate": Row(extensions=".gohtml .gotmpl .tmpl .tpl", aliases="gotmpl helm", module="page_templates", is_read_as_text=True),
+    "handlebars": Row(
+        extensions=".handlebars .hbs .mustache", aliases="hbs mustache", module="page_templates", is_read_as_text=True
+    ),
+    "jinja": Row(extensions=".j2 .jinja .jinja2", aliases="jinja2 j2", module="page_templates", is_read_as_text=True),
+    "liquid": Row(extensions=".liquid", module="page_templates", is_read_as_text=True),
+    "nunjucks": Row(extensions=".njk .nunjucks", aliases="njk", module="page_templates", is_read_as_text=True),
+    "twig": Row(extensions=".twig", module="page_templates", is_read_as_text=True),
     # Without symbols.
     "awk": Row(extensions=".awk .gawk", interpreters="awk gawk mawk"),
     "batch": Row(extensions=".bat .cmd"),
@@ -284,12 +292,9 @@ LANGUAGES: Final[Mapping[str, Row]] = {
         )
     ),
     "haml": Row(extensions=".haml"),
-    "handlebars": Row(extensions=".handlebars .hbs .mustache"),
     "idl": Row(extensions=".idl"),
     "janet": Row(extensions=".janet"),
-    "jinja": Row(extensions=".j2 .jinja .jinja2"),
     "jsonnet": Row(extensions=".jsonnet .libsonnet"),
-    "liquid": Row(extensions=".liquid"),
     "literatehaskell": Row(extensions=".lhs"),
     "luau": Row(extensions=".luau"),
     "mojo": Row(extensions=".mojo"),
@@ -303,7 +308,6 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "slim": Row(extensions=".slim"),
     "smali": Row(extensions=".smali"),
     "stylus": Row(extensions=".styl"),
-    "twig": Row(extensions=".twig"),
     "typst": Row(extensions=".typ"),
     "vbnet": Row(extensions=".vb .vbs"),
     "zon": Row(extensions=".zon"),

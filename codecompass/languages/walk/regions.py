@@ -132,7 +132,7 @@ class _Walk:
                 replace(_moved(symbol, region, line), parent=symbol.parent + n_before if symbol.parent >= 0 else -1)
                 for symbol in inner.symbols[: MAX_SYMBOLS - n_before]
             ]
-            imports += [_moved(item, region, line) for item in inner.imports]
+            imports += [_moved(item, region, line) for item in inner.imports if item.spec.strip()]
         if not found:
             completed = [] if regions.completed is None else regions.completed((), text, self._path)
             return Contents(replace(own, symbols=_merged(own.symbols, completed)) if completed else own)
