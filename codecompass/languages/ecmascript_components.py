@@ -48,6 +48,7 @@ def component_regions(
     """Returns where the files of a kind of components hold code; `code_of` returns that of their markup, equally long, and
     `default` is the language of scripts that name none."""
     return Regions(
+        holds="scripts, markup, styles",
         found=lambda text: _component(code_of, default, text, has_front_matter=has_front_matter),
         are_all=True,
         completed=completed or with_component,
@@ -95,7 +96,14 @@ def with_component(symbols: Sequence[Symbol], text: str, path: str) -> list[Symb
     name = in_pascal_case(module[-1]) if module else ""
     if not name.isidentifier():
         return list(symbols)
-    default = next((index for index, symbol in enumerate(symbols) if symbol.name == "default" and symbol.kind != "rule" and symbol.parent < 0), -1)
+    default = next(
+        (
+            index
+            for index, symbol in enumerate(symbols)
+            if symbol.name == "default" and symbol.kind != "rule" and symbol.parent < 0
+        ),
+        -1,
+    )
     component = Symbol(
         name=name,
         kind="class",

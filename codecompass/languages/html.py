@@ -4,7 +4,7 @@ A page may also be a template: it defines what its tags define.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from codecompass import lazy
@@ -84,23 +84,31 @@ def outline(text: str, path: str) -> Iterator[Entry | Import]:
     return iter(()) if is_by_program(text) else iter(_READ(text, path))
 
 
-def script_regions(text: str) -> Iterator[Region]:
-    """Yields the scripts and styles in a page; the tags of templates in them are blank, and what such tags print is a name."""
-    for part in () if is_by_program(text) else parts(text, 0):
-        language = script_language(part.written_in) if part.kind == "script" else style_language(part.written_in)
-        code = text[part.start : part.end]
-        if part.kind == "markup" or language is None or not code.strip():
-            continue
-        is_template = "{{" in code or "{%" in code
-        yield Region(language, part.start, part.end, _TEMPLATE_TAG.sub(_instead_of_tag, code) if is_template else None)
+TEMPLATE_TAG: Final = r"\{\{[^{}\n]*+\}\}|\{%[^%\n]*+%\}|\{#[^#\n]*+#\}"
 
 
-_TEMPLATE_TAG = lazy.pattern(r"\{\{[^{}\n]*+\}\}|\{%[^%\n]*+%\}|\{#[^#\n]*+#\}")
+def scripts_among(tag: str) -> Callable[[str], Iterator[Region]]:
+    """Returns what finds the scripts and styles in a page with the tags of templates, which match `tag`. In them what such a tag
+    prints is a name, and other tags are blank."""
+    tags = lazy.pattern(tag)
+
+    def script_regions(text: str) -> Iterator[Region]:
+        for part in () if is_by_program(text) else parts(text, 0):
+            language = script_language(part.written_in) if part.kind == "script" else style_language(part.written_in)
+            code = text[part.start : part.end]
+            if part.kind == "markup" or language is None or not code.strip():
+                continue
+            may_be_template = "{{" in code or "{%" in code or "@" in code
+            yield Region(language, part.start, part.end, tags.sub(_instead_of_tag, code) if may_be_template else None)
+
+    return script_regions
 
 
 def _instead_of_tag(match: re.Match[str]) -> str:
-    return "_" * len(match[0]) if match[0].startswith("{{") else blank(match[0])
+    return blank(match[0]) if match[0][:2] in ("{%", "{#") else "_" * len(match[0])
 
+
+script_regions: Final = scripts_among(TEMPLATE_TAG)
 
 MARKUP_USES: Final = (
     r"\b(?:class|className)\s*+=\s*+[\"'](?P<argument>[\w \t\n:/-]++)[\"']|\bfor=[\"'](?P<argument2>[\w-]++)[\"']"
@@ -112,6 +120,6 @@ HTML = Language(
     outline=outline,
     imports=template_imports(),
     uses=references("css", f"{MARKUP_USES}|{percent_calls}|{go_calls}|{attribute_calls}", _NO_MARKUP, is_by_program),
-    regions=Regions(found=script_regions, marks=("<script", "<style")),
+    regions=Regions(holds="scripts, styles", found=script_regions, marks=(b"<script", b"<style")),
     display=Display(lexer="html"),
 )

@@ -124,4 +124,4 @@ def _first_variables(symbols: Sequence[Symbol], _text: str, _path: str) -> list[
     return kept
 
 
-JUPYTER = replace(PYTHON, regions=Regions(found=regions, are_all=True, completed=_first_variables))
+JUPYTER = replace(PYTHON, regions=Regions(holds="cells", found=regions, are_all=True, completed=_first_variables))

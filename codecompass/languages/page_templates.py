@@ -50,7 +50,7 @@ def _template(
         outline=_read(tags),
         imports=template_imports(*endings, path_of=path_of),
         uses=references(family, f"{MARKUP_USES}|{calls}"),
-        regions=Regions(found=script_regions, marks=("<script", "<style")),
+        regions=Regions(holds="scripts, styles", found=script_regions, marks=(b"<script", b"<style")),
         display=Display(lexer=lexer),
     )
 

@@ -143,7 +143,7 @@ def with_tags(page: Outline, tags_of: Outline) -> Outline:
     return outline
 
 
-_PRINTED: Final = lazy.pattern(r"\{[{%#].*")
+_PRINTED: Final = lazy.pattern(r"\{[{%#!].*|@[\w(].*")
 
 _GO: Final = lazy.pattern(r"\{\{-?[ \t]*+(?:define|block)[ \t]++[\"`]")
 

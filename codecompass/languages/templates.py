@@ -55,7 +55,7 @@ def _add(pieces: Pieces, text: str, start: int, end: int) -> None:
 
 
 def _code(language: str, reader: Callable[[str], str]) -> Regions:
-    return Regions(found=lambda text: (Region(language, 0, len(text), reader(text)),), are_all=True)
+    return Regions(holds="code in tags", found=lambda text: (Region(language, 0, len(text), reader(text)),), are_all=True)
 
 
 ERB = replace(RUBY, regions=_code("ruby", code_of))

@@ -121,7 +121,7 @@ def lexer_of(language: str) -> Lexer | None:
     options: Mapping[str, bool] = {}
     described_as = described(language)
     regions, display = described_as.regions, described_as.display
-    if language in SYMBOL_LANGUAGES and (regions is None or not regions.are_all):
+    if language in SYMBOL_LANGUAGES and (regions is None or not regions.are_all or described_as.outline is not None):
         name, options = language if display.lexer == "" else display.lexer, display.lexer_options
     if name is None:
         return None

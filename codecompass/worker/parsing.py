@@ -110,7 +110,7 @@ def parse_file(batch: Batch, text: FileText, source: bytes, parsers: Parsers) ->
         with ending_limit(batch.parse_cpu_seconds):
             is_read = regions is None or not regions.are_all or language.outline is not None
             own = _extraction(language, parser, source, text.path) if is_read else _NOTHING
-            if regions is not None:
+            if regions is not None and regions.may_be_in(source):
                 written = source.decode("utf-8", "surrogatepass")
                 contents = with_regions(text.language, written, text.path, own, parsers.read)
                 own = contents.extraction

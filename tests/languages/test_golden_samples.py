@@ -34,7 +34,7 @@ def extraction(name: str, source: bytes, path: str) -> Extraction:
         own = Extraction((), (), has_errors=False)
     else:
         own = alone(name, source, path)
-    return with_regions(name, source.decode("utf-8", "surrogatepass"), path, own, read_region).extraction
+    return with_regions(name, source.decode("utf-8", "replace"), path, own, read_region).extraction
 
 
 def alone(name: str, source: bytes, path: str) -> Extraction:

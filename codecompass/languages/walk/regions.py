@@ -1,4 +1,4 @@
-"""Files in files: parts of a text that are code of another language, such as scripts in pages, chunks of notebooks, cells, templates.
+"""Files in files: parts of a text that are code of another language: scripts in pages, cells of notebooks, tags of templates.
 
 A language says where its files hold other languages (`Regions`). Each region is read by the module of its own language, as a file
 of that language would be, and what it defines and imports is put at the lines of the file. Regions may hold regions themselves.
@@ -55,20 +55,24 @@ class Region(Struct, frozen=True):
 class Regions(Struct, frozen=True, kw_only=True):
     """Where the files of a language hold code of other languages."""
 
+    holds: str
+    """What they are, in words for people: `scripts, styles`."""
     found: Callable[[str], Iterable[Region]]
     """Returns the regions of a text, in its order. Takes time in the size of the text, whatever that holds."""
-    marks: tuple[str, ...] = ()
+    marks: tuple[bytes, ...] = ()
     """A text with none of these has no regions and is not searched for them; empty for a language whose texts always are."""
     are_all: bool = False
     """Whether a file has uses only in its regions, and, unless it has an outline, definitions too."""
     completed: Callable[[Sequence[Symbol], str, str], list[Symbol]] | None = None
     """Returns the symbols of a file with what follows from the file as a whole, from those in its regions, its text and path."""
 
+    def may_be_in(self, source: bytes) -> bool:
+        """Whether a text, given in UTF-8, is searched for regions."""
+        return not self.marks or any(mark in source for mark in self.marks)
+
     def in_text(self, text: str) -> Iterable[Region]:
         """Returns the regions of a text."""
-        if self.marks and not any(mark in text for mark in self.marks):
-            return ()
-        return self.found(text)
+        return self.found(text) if not self.marks or any(mark.decode() in text for mark in self.marks) else ()
 
 
 class ReadRegion(Struct, frozen=True):
@@ -88,8 +92,8 @@ class Contents(Struct, frozen=True):
 
 
 Reader = Callable[[str, str, str], "Extraction | None"]
-"""Returns what a text (second) in a language (first) in the file at a path defines and imports; None if the language is unknown or
-its rules are defective. It does not look for regions."""
+"""Returns what a text (second) in a language (first) in the file at a path defines and imports; None if the language is unknown
+or its rules are defective. It does not look for regions."""
 
 
 def with_regions(language: str, text: str, path: str, own: "Extraction", read: Reader) -> Contents:
@@ -164,7 +168,11 @@ def _merged(own: Sequence[Symbol], placed: Sequence[Symbol]) -> tuple[Symbol, ..
         return tuple(own or _by_line(placed))
     # Of those that begin in one line, the file's own come first, because regions are within them.
     order = sorted(
-        ((symbol.line_start, is_placed, index) for is_placed, group in enumerate((own, placed)) for index, symbol in enumerate(group))
+        (
+            (symbol.line_start, is_placed, index)
+            for is_placed, group in enumerate((own, placed))
+            for index, symbol in enumerate(group)
+        )
     )
     moved = {(is_placed, index): number for number, (_, is_placed, index) in enumerate(order)}
     merged: list[Symbol] = []
@@ -195,8 +203,8 @@ def _by_line(symbols: Sequence[Symbol]) -> Sequence[Symbol]:
 def uses_in_regions(
     contents: Contents, text: str, language: str, occurrences: Callable[[str, str, Sequence[Symbol]], Iterable[NameUses]]
 ) -> tuple[NameUses, ...]:
-    """Returns the uses in the regions of a file in a language that are of its family, sorted by name; `occurrences` finds those of
-    one text."""
+    """Returns the uses in the regions of a file that are of the family of its language, sorted by name; `occurrences` finds those
+    of one text."""
     family = _family(language)
     found: dict[str, list[Use]] = {}
     line, at = 1, 0
