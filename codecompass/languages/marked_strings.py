@@ -75,7 +75,7 @@ def _instead(match: re.Match[str]) -> str:
 
 
 _COMMENTED: Final = (b"language=", b"/* sql", b"/*sql", b"/* SQL", b"/* GraphQL", b"/* graphql", b"/*GraphQL")
-_QUOTED: Final = (b"-- sql", b"--sql", b"-- SQL", b"#graphql", b"# graphql")
+_QUOTED: Final = (b"-- sql", b"--sql", b"#graphql")
 
 TAGGED_STRINGS: Final = Regions(
     holds="marked strings",
@@ -95,11 +95,6 @@ QUOTED_STRINGS: Final = Regions(holds="marked strings", found=marked, marks=(b"l
 HEREDOCS: Final = Regions(
     holds="marked strings",
     found=marked,
-    marks=tuple(
-        f"<<{mark}{quote}{word}".encode()
-        for mark in ("", "~", "-", "<")
-        for quote in ("", "'", '"')
-        for word in ("SQL", "GRAPHQL")
-    ),
+    marks=(b"<<~SQL", b"<<-SQL", b"<<SQL", b"<<'SQL", b'<<"SQL', b"<<~GRAPHQL", b"<<'GRAPHQL", b"<<GRAPHQL"),
 )
 """For languages with heredocs."""
