@@ -128,7 +128,7 @@ RAZOR = replace(
     rules={},
     prepare=None,
     outline=_READ,
-    imports=replace(CSHARP_IMPORTS, tails=_tails, resolve=_resolve),
+    imports=replace(CSHARP_IMPORTS, tails=_tails, resolve=_resolve, packages=None),
     regions=Regions(holds="C#, scripts, styles", found=regions, are_all=True, completed=completed),
     registers=None,
     display=Display(lexer=None),

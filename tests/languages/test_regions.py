@@ -188,6 +188,34 @@ def test_what_is_no_python_of_a_cell_is_not_read(text):
     assert not uses("jupyter", text)
 
 
+def test_regions_are_read_three_deep():
+    """Front matter, a page in a string of it, a script in that page; a query in that script is one too many."""
+    text = """---
+const page = /* html */ "<h1>Second</h1><script>class Third {} gql`query Fourth { a }`</script>";
+---
+"""
+
+    found = {symbol.name for symbol in contents("astro", text).extraction.symbols}
+
+    assert found == {"page", "Second", "Third", "B"}
+
+
+def test_a_definition_in_a_region_is_a_member_of_what_is_around_it():
+    text = "<template>\n</template>\n<script>\nconst QUERY = gql`\n  query Orders { id }\n`;\n</script>\n"
+
+    symbols = contents("vue", text).extraction.symbols
+
+    assert [(symbol.name, symbol.line_start, symbols[symbol.parent].name) for symbol in symbols if symbol.parent >= 0] == [
+        ("Orders", 5, "QUERY")
+    ]
+
+
+def test_a_region_in_a_language_that_is_not_read_leaves_the_others():
+    text = "<script>\nfunction a() {}\n</script>\n<style lang='stylus'>\n.b\n  c d\n</style>\n<style>\n.e {}\n</style>\n"
+
+    assert [symbol.name for symbol in contents("vue", text).extraction.symbols] == ["B", "a", "e"]
+
+
 PIECES = st.sampled_from(
     (
         *("<script>", "</script>", "<script lang='ts'>", "<style>", "<!--", "-->", "---\n", "{{", "}}", "{", "}", "\n", "\r\n"),
