@@ -19,7 +19,7 @@ _MODULE: Final = lazy.pattern(
     r"|export\s++(?:default|const|let|var|function|class|async|type|interface|enum|[{*]))[^\n]*+(?>(?:\n(?![ \t]*+$)[^\n]*+)*)",
     re.MULTILINE,
 )
-_INLINE_CODE: Final = lazy.pattern(r"(?P<mark>`++)(?!`)(?>(?:(?!(?P=mark))[^\n]){1,500})(?P=mark)")
+_INLINE_CODE: Final = lazy.pattern(r"(?<!`)(?P<mark>`++)(?>(?:(?!(?P=mark))[^\n]){1,500})(?P=mark)")
 
 
 def regions(text: str) -> Iterator[Region]:

@@ -92,6 +92,24 @@ def test_a_hostile_template_takes_bounded_time(language, unit):
         occurrences(language, text, ())
 
 
+@pytest.mark.parametrize(
+    ("language", "units"),
+    [
+        ("blade", "{{ {!! @php <?php @a( @section('a') @if(( {{-- <x-a @include("),
+        ("razor", '@{ @code{ @( @a.b( @if( @* <A @code{" @a[ @section_A{'),
+        ("mdx", "` ``` { <A {` {/* export_const"),
+        ("rmarkdown", "```{r} ``` ~~~{r #_a"),
+        ("literatehaskell", "> \\begin{code} \\end{code}"),
+    ],
+)
+def test_a_hostile_text_with_code_takes_bounded_time(language, units):
+    for unit in units.split():
+        for line in (unit, f"{unit}\n"):
+            text = line * (60_000 // len(line))
+            with interrupting_limit(CPU_SECONDS):
+                list(load(language).regions.in_text(text))
+
+
 def test_a_page_has_a_bounded_number_of_regions():
     text = "<script>function f() {}</script>\n" * (MAX_REGIONS + 100)
 
