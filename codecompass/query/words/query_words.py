@@ -412,12 +412,16 @@ class WantedWords:
         known = self._names.get(name)
         if known is None:
             best: dict[int, float] = {}
-            for word in split_identifier(name):
-                matches = self._known.get(word)
-                if matches is None:
-                    matches = self._known[word] = self._compare(word)
-                for index, match in matches:
-                    best[index] = max(best.get(index, 0.0), match)
+            lower = name.lower()
+            # Most names have no word of the query, which takes less time to see than to split them.
+            if any([start in lower for start in self._beginnings]):
+                for word in split_identifier(name):
+                    matches = self._known.get(word)
+                    if matches is None:
+                        matches = self._known[word] = self._compare(word)
+                    for index, match in matches:
+                        if best.get(index, 0.0) < match:
+                            best[index] = match
             known = self._names[name] = best
         return known
 
