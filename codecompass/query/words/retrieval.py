@@ -347,7 +347,7 @@ _CHUNK_FIELDS: Final = (FieldBoost("body", 1.0), FieldBoost("parts", 0.8), Field
 _PAIR_FIELDS: Final = (FieldBoost("pairs", 1.0), FieldBoost("path_words", 1.0))
 _SYMBOL_FIELDS: Final = (FieldBoost("name_words", 2.0), FieldBoost("signature", 0.25), FieldBoost("doc", 0.35))
 _FILE_FIELDS: Final = (FieldBoost("file_words", 1.0),)
-_CHUNK_TIE: Final = 1.0
+_CHUNK_TIE: Final = 0.5
 _SYMBOL_TIE: Final = 1.0
 
 
