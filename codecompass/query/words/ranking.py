@@ -206,7 +206,7 @@ def role_scale(path: str, role: PathRole, found: Candidates) -> float:
         (role.is_header, HEADER_SCALE, _DECLARATION_WORDS),
     ):
         if applies:
-            scale *= math.sqrt(factor) if any(word in wanted for word in words) else factor
+            scale *= math.sqrt(factor) if wanted.has_any(words) else factor
     return scale
 
 
