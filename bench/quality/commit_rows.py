@@ -1,8 +1,8 @@
-"""Makes rows for `bench.quality.commits` from the history of other repositories: `python -m bench.quality.commit_rows NAME=GIT ...`.
+"""Makes rows for `bench.quality.commits` from the history of other repositories: `python -m bench.quality.commit_rows NAME=GIT`.
 
-A GIT is a git directory. Of its newest commits that change little code (--among, evenly thinned out to --commits), the subject is
-the question; the functions that its lines are in, and that are still there, are the truth. --out gets the work trees of the newest
-commits (`trees/NAME`), `repos.jsonl` and `commits.jsonl`, as `bench.quality.commits` reads them:
+A GIT is a git directory; several may be named. Of its newest commits that change little code (--among, evenly thinned out to
+--commits), the subject is the question; the functions that its lines are in, and that are still there, are the truth. --out gets
+the work trees of the newest commits (`trees/NAME`), `repos.jsonl` and `commits.jsonl`, as `bench.quality.commits` reads them:
 
     python -m bench.quality.commits --trees OUT/trees --truth OUT --out DIR
 
