@@ -3,7 +3,7 @@
 from typing import Final
 
 from codecompass.languages.c_imports import C_IMPORTS
-from codecompass.languages.display import Display
+from codecompass.languages.display import DECORATORS, Display
 from codecompass.languages.language import Language
 from codecompass.languages.uses.patterns import BLOCK, DOUBLE, SLASHES, any_of
 from codecompass.languages.uses.references import references
@@ -34,9 +34,9 @@ AVRO = Language(
     imports=C_IMPORTS,
     uses=references(
         "avro",
-        r"(?:^[ \t]*+|[<({,;][ \t]*+|\)[ \t]++|\bthrows[ \t]++)(?:array<|map<)*+(?:[a-z]\w*+\.)*+"
+        r"(?:^[ \t]*+|[<({,;][ \t]*+|\)[ \t]++|\bthrows[ \t]++)(?>(?:array<|map<)*)(?>(?:[a-z]\w*+\.)*)"
         r"(?P<command>[A-Z]\w*+)(?=\??[ \t]*+[>\w,)};`])",
         _HIDDEN,
     ),
-    display=Display(lexer=None),
+    display=Display(attribute_starts=DECORATORS, lexer=None),
 )

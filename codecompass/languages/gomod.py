@@ -1,5 +1,4 @@
-"""`go.mod` and `go.work`: the module, what it requires, replaces, excludes and has as tools, and the modules in use; `go.sum` has no
-definitions."""
+"""`go.mod` and `go.work`: the module, what it requires, replaces, excludes, its tools, the modules in use. None in `go.sum`."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -10,9 +10,10 @@ from codecompass.languages.keys import first, has_keys, tables
 from codecompass.languages.language import Language
 from codecompass.languages.walk.text_rules import Entry, hidden
 
-_TABLE: Final = r"^[ \t]*+\[[ \t]*+(?P<table>(?:[^\]\n]|\](?![ \t]*+(?:[;#][^\n]*+)?$))++)\][ \t]*+(?:[;#][^\n]*+)?$"
+_TABLE: Final = r"^[ \t]*+\[[ \t]*+(?P<table>(?>(?:[^\]\n]|\](?![ \t]*+(?:[;#][^\n]*+)?$))+))\][ \t]*+(?:[;#][^\n]*+)?$"
 _PATTERN: Final = lazy.pattern(
-    rf"{_TABLE}|^[ \t]*+(?P<key>[^\s=:;#!\[\]\"'<>(){{}}|&](?:[^=:;\"'<>(){{}}|&\n]{{0,60}}[^\s=:;\"'<>(){{}}|&])?)[ \t]*+[=:](?!=)",
+    rf"{_TABLE}|^[ \t]*+(?P<key>[^\s=:;#!\[\]\"'<>(){{}}|&](?:[^=:;\"'<>(){{}}|&\n]{{0,60}}[^\s=:;\"'<>(){{}}|&])?)"
+    r"[ \t]*+[=:](?!=)",
     re.MULTILINE,
 )
 _PLAIN: Final = lazy.pattern(
@@ -20,7 +21,7 @@ _PLAIN: Final = lazy.pattern(
 )
 """For files without sections, whose format may be any other."""
 
-_PROPERTY: Final = lazy.pattern(r"^[ \t]*+(?P<key>(?:[^\s=:#!\\]|\\[^\n])(?:[^\s=:\\]|\\[^\n])*+)", re.MULTILINE)
+_PROPERTY: Final = lazy.pattern(r"^[ \t]*+(?P<key>(?:[^\s=:#!\\]|\\[^\n])(?>(?:[^\s=:\\]|\\[^\n])*))", re.MULTILINE)
 _QUOTED: Final = lazy.pattern(r"(?<==)(?:\"[^\"]*+\"|'[^']*+')")
 
 
@@ -36,7 +37,7 @@ def outline(text: str, path: str) -> Iterator[Entry]:
 
 
 def _without_continuations(text: str, has_sections: bool) -> str:
-    """Returns `text` without the further lines of values: those after `\\`, and in sections those indented more than their key."""
+    """Returns `text` without the further lines of values: after `\\`, and in sections those indented more than their key."""
     lines: list[str] = []
     indent, is_continued = 1_000, False
     for line in text.split("\n"):

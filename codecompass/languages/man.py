@@ -11,7 +11,7 @@ from codecompass.languages.walk.text_rules import headings
 _IGNORED: Final = lazy.pattern(r"^[.'][ \t]*+(?:ig|de1?|am1?)\b.*?(?:^\.\.|\Z)", re.DOTALL | re.MULTILINE)
 """What is not printed, and the bodies of macros."""
 
-_ARGUMENT: Final = lazy.pattern(r"\"((?:[^\"]|\"\")*+)\"?|(?:[^\s\"\\]|\\[^\"\n]|(?<=\S)\")++")
+_ARGUMENT: Final = lazy.pattern(r"\"((?>(?:[^\"]|\"\")*))\"?|(?>(?:[^\s\"\\]|\\[^\"\n]|(?<=\S)\")+)")
 _ESCAPE: Final = lazy.pattern(r"\\(?:f(?:\(..|\[[^\[\]]*+\]|.)|[&|^/,%]|s[+-]?\d|\((..)|\[(\w++)\])")
 _CHARACTERS: Final = {"aq": "'", "bu": "-", "co": "(c)", "dq": '"', "em": "-", "en": "-", "hy": "-", "lq": '"', "rq": '"'}
 

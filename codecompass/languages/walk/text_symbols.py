@@ -104,13 +104,16 @@ def _head(text: str, entry: Entry, starts: Sequence[int], line: int) -> str:
 
 
 def _comment_above(language: Language, text: str, starts: Sequence[int], line: int) -> str:
-    """Returns the comment that ends on the line above a line, with its marks; empty if there is none."""
+    """Returns the comment that ends on the line above a line or its attributes, with its marks; empty if there is none."""
     marks = tuple(mark.decode() for mark in language.comment_starts)
     lines: list[str] = []
     closing = ""
     """What begins the comment of several lines that is being read, from its end."""
+    attributes = language.display.attribute_starts
     for number in range(line - 2, max(-1, line - 2 - MAX_COMMENTS), -1):
         written = text[starts[number] : starts[number + 1]].strip()
+        if attributes and not lines and written.startswith(attributes):
+            continue  # an attribute between the comment and the definition
         if closing:
             lines.append(written)
             if written.startswith(closing):
