@@ -44,8 +44,8 @@ def level(match: re.Match[str], _seen: list[str]) -> int:
 def title(text: str) -> str:
     """Returns a title as it is printed."""
     plain = re.sub(r"``|''", '"', _UNPRINTED.sub("", text))
-    for _ in range(3):
-        plain = re.sub(r"\\[a-zA-Z]++\*?[ \t]*+\{([^{}]*+)\}", lambda match: match[1] or match[0][1:-2], plain)
+    for _ in range(4):
+        plain = re.sub(r"(?:\\[a-zA-Z]++\*?[ \t]*+)?\{([^{}]*+)\}", lambda match: match[1] or match[0].strip("\\{} "), plain)
     plain = re.sub(r"\\(?:bf|em|it|rm|sc|sf|sl|tt|[a-z]++(?:family|series|shape)|large|small)\b[ ]?|(?<!\\)[{}]", "", plain)
     return plain_title(re.sub(r"\\(?=[a-zA-Z_])", "", plain)).replace("~", " ")
 

@@ -34,6 +34,8 @@ class Entry(Struct, frozen=True):
     """None: its first line, up to the end of a list in parentheses that opens in it."""
     doc: str | None = None
     """None: the comment above it."""
+    above: int = -1
+    """Index of the first annotation above it; -1 if there is none."""
 
 
 Outline = Callable[[str, str], Iterable[Entry | Import]]
@@ -53,6 +55,7 @@ def braces(
     kinds: Mapping[str, SymbolKind | Literal[""]] | None = None,
     scopes: Mapping[str, str] | None = None,
     joined: str = "",
+    listed: str = "",
     package: str = "",
     imports: str = "",
     import_kind: str = "include",
@@ -60,8 +63,9 @@ def braces(
     """Returns the reader of a format whose blocks stand in braces.
 
     `pattern` sees the text without comments and contents of strings; names are taken from the text itself. `inside` says for a
-    group in which others, separated by blanks, it is looked for only; `kinds` which kind a group has that is not named like one,
-    `scopes` what qualifies its names. Of the group `joined` the scope is part of the name. The group of `package` qualifies all
+    group in which others, separated by blanks, it is looked for only; `kinds` which kind a group has that is not named like one
+    (`a in b`: which kind `a` has in `b`), `scopes` what qualifies its names. Those in an `enum` and of the group `listed`
+    end at a comma. Of the group `joined` the scope is part of the name. The group of `package` qualifies all
     names, that of `imports` is the path of an imported file.
     """
     heads = lazy.pattern(pattern, re.MULTILINE)
@@ -83,7 +87,8 @@ def braces(
             while open_ and open_[-1][1] <= start:
                 open_.pop()
             base = group.rstrip("0123456789")
-            if base in around and (open_[-1][0] if open_ else TOP) not in around[base]:
+            outer = open_[-1][0] if open_ else TOP
+            if base in around and outer not in around[base]:
                 continue
             block = _BLOCK.match(code, match.end() - code.endswith("{", match.start(), match.end()))
             begin = _begin(code, match, start)
@@ -91,7 +96,7 @@ def braces(
                 end, head = closing[block.end() - 1] + 1, block.end() - 1
                 open_.append((base, end))
             else:
-                is_line = _is_first(code, begin) and around.get(base) != _OF_ENUMERATIONS
+                is_line = _is_first(code, begin) and around.get(base) != _OF_ENUMERATIONS and base != listed
                 rest = (_REST_OF_LINE if is_line else _REST_OF_ITEM).match(code, match.end())
                 end = head = match.end() if rest is None else rest.end()
             if known.get(base) == CONTAINER:
@@ -102,15 +107,18 @@ def braces(
             name = text[start:stop]
             if base == joined and scope:
                 name, scope = f"{scope}.{name}", ""
-            signature = text[begin : begin + len(code[begin : min(head, begin + HEAD)].rstrip())]
+            notes = _ANNOTATIONS.match(code, begin, start)
+            shown = begin if notes is None else notes.end()
+            signature = text[shown : shown + len(code[shown : min(head, shown + HEAD)].rstrip())]
             yield Entry(
                 name,
-                known.get(base) or cast("SymbolKind", base),
+                known.get(f"{base} in {outer}") or known.get(base) or cast("SymbolKind", base),
                 start,
                 end,
                 scope,
                 signature,
                 None if _is_first(code, begin) else "",
+                begin if shown > begin else -1,
             )
 
     return outline
@@ -138,7 +146,9 @@ _OF_ENUMERATIONS: Final = frozenset({"enum"})
 
 _BLOCK: Final = re.compile(r"[^{}\n;]*+(?>(?:\s*+@[^{}\n;]*+)*)\s*+\{")
 _REST_OF_LINE: Final = re.compile(r"(?>(?:\([^()]*+\)|[^;\n])*)")
-_REST_OF_ITEM: Final = re.compile(r"(?>(?:\([^()]*+\)|[^;,}\n])*)")
+_ANNOTATIONS: Final = re.compile(r"(?>(?:@[\w.#$-]++(?:\([^()]*+(?>(?:\([^()]*+\)[^()]*+)*)\))?\s++)+)")
+_ANGLES: Final = r"<[^<>;{}\n]*+(?>(?:<[^<>;{}\n]*+(?>(?:<[^<>;{}\n]*+>[^<>;{}\n]*+)*)>[^<>;{}\n]*+)*)>"
+_REST_OF_ITEM: Final = re.compile(rf"(?>(?:\([^()]*+\)|{_ANGLES}|[^;,}}\n])*)")
 _BRACE: Final = re.compile(r"[{}]")
 
 

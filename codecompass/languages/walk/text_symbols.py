@@ -53,6 +53,7 @@ def outlined(language: Language, source: bytes, path: str) -> Extraction:
         while around and not _is_nested(entry, first, around[-1][1], symbols[around[-1][0]]):
             around.pop()
         parent = around[-1][0] if around else -1
+        above = first if entry.above < 0 else bisect_right(starts, entry.above)
         last = max(first, bisect_right(starts, _end_of_text(text, entry) - 1))
         # Sections hold the keys of a document, but do not qualify them.
         outer = symbols[parent].qualified_name if parent >= 0 and symbols[parent].kind != "section" else ""
@@ -66,7 +67,7 @@ def outlined(language: Language, source: bytes, path: str) -> Extraction:
                 line_end=last,
                 signature=_head(text, entry, starts, first) if entry.signature is None else clean_signature(entry.signature),
                 parent=parent,
-                doc=clean_doc(_comment_above(language, text, starts, first) if entry.doc is None else entry.doc),
+                doc=clean_doc(_comment_above(language, text, starts, above) if entry.doc is None else entry.doc),
             )
         )
         if len(around) < MAX_NESTING:
