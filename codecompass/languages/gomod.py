@@ -7,6 +7,7 @@ from codecompass import lazy
 from codecompass.languages.display import Display
 from codecompass.languages.keys import first
 from codecompass.languages.language import Language
+from codecompass.languages.records import SymbolKind
 from codecompass.languages.walk.text_rules import Entry
 
 _LINE: Final = lazy.pattern(
@@ -29,7 +30,7 @@ def _named(text: str) -> Iterator[Entry]:
         if match["close"] or match["block"]:
             block = match["block"] or ""
         elif (block or match["word"]) in _NAMING:
-            kind = "module" if "module" in (block, match["word"]) else "key"
+            kind: SymbolKind = "module" if "module" in (block, match["word"]) else "key"
             yield Entry(match["path"], kind, match.start("path"), match.end())
 
 

@@ -37,6 +37,8 @@ def outline(text: str, path: str) -> Iterator[Entry]:
     """Yields the headlines; the file may declare states of its own."""
     states = _USUAL.union(found[1] for line in _STATES.finditer(text) for found in _STATE.finditer(line[1]))
     for entry in _sections(text, path):
+        if not isinstance(entry, Entry):
+            continue
         state, _, rest = entry.name.partition(" ")
         title = rest.lstrip() if state in states and rest else entry.name
         title = _LINK.sub(lambda match: match[2] or match[1], title[len(_BEFORE.match(title)[0]) :])  # type: ignore[index]

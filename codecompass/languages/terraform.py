@@ -67,8 +67,9 @@ _LABELLED: Final = braces(
 def labelled(text: str, path: str) -> Iterator[Entry | Import]:
     """Yields blocks by their last labels, which the words before them qualify, and the keys that are in no block."""
     for item in _LABELLED(text, path):
-        is_qualified = isinstance(item, Entry) and '"' in item.scope
-        yield replace(item, scope=".".join(item.scope.replace('"', " ").split())) if is_qualified else item
+        if isinstance(item, Entry) and '"' in item.scope:
+            item = replace(item, scope=".".join(item.scope.replace('"', " ").split()))
+        yield item
 
 
 HCL = Language(outline=labelled, comment_starts=_MARKS, display=Display(line_comment="#", lexer="terraform"))
