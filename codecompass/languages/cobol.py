@@ -17,13 +17,17 @@ from codecompass.languages.words import word_set
 _FREE: Final = lazy.pattern(r"(?im)^[ \t]*+(?:>>|\$set\b)[^\n]*\bfree\b|^(?:identification|id)[ \t]++division\b|^program-id\b")
 _STRINGS: Final = any_of(r"\*>[^\n]*+", DOUBLE, SINGLE)
 _NAME: Final = r"[A-Za-z0-9]++(?>(?:-++[A-Za-z0-9]++)*)"
-_STATEMENTS: Final = r"(?:CONTINUE|DECLARATIVES|ELSE|END|EXIT|EJECT|GOBACK|STOP|SKIP\d|SUPPRESS)\b"
+_STATEMENTS: Final = (
+    r"(?:CONTINUE|DECLARATIVES|ELSE|END|EXIT|EJECT|GOBACK|STOP|SKIP\d|SUPPRESS"
+    r"|END-(?:ACCEPT|ADD|CALL|COMPUTE|DELETE|DISPLAY|DIVIDE|EVALUATE|EXEC|IF|INVOKE|JSON|MULTIPLY|PERFORM|READ|RETURN|REWRITE"
+    r"|SEARCH|START|STRING|SUBTRACT|UNSTRING|WRITE|XML))(?![\w-])"
+)
 _HEAD: Final = lazy.pattern(
     rf"(?im)^[ \t]*+(?:PROGRAM|FUNCTION|CLASS|METHOD)-ID[ \t]*+\.?\s++(?P<program>{_NAME})"
     rf"|\bEND[ \t]++(?:PROGRAM|FUNCTION|CLASS|METHOD)\b[^\n]*+(?P<end>)|^[ \t]*+(?P<division>[A-Z]++)[ \t]++DIVISION\b"
     rf"|^[ \t]*+(?P<section>{_NAME})[ \t]++SECTION[ \t]*+(?:\d++[ \t]*+)?\.|^[ \t]*+[FS]D[ \t]++(?P<file>{_NAME})"
     rf"|(?:^|\.)[ \t]*+(?P<level>0?[1-9]|[1-4]\d|66|7[78]|88)[ \t]++(?P<item>{_NAME})(?=[\s.])"
-    rf"|^(?P<margin>[ \t]*+)(?!{_STATEMENTS}|END-)(?P<paragraph>{_NAME})[ \t]*+\.(?=\s|\Z)"
+    rf"|^(?P<margin>[ \t]*+)(?!{_STATEMENTS})(?P<paragraph>{_NAME})[ \t]*+\.(?=\s|\Z)"
 )
 _COPY: Final = lazy.pattern(
     rf"(?i)(?<![\w-])(?:COPY|EXEC[ \t]++SQL\s++INCLUDE)[ \t]++(?:[\"']([^\"'\n]++)[\"']|({_NAME}))(?=[\s.])"

@@ -16,7 +16,7 @@ from codecompass.languages.walk.text_rules import Entry, hidden
 from codecompass.languages.words import word_set
 
 _EMBEDDED: Final = any_of(
-    r"(?<==<<)[ \t]*+(?:(?:trim|eval)[ \t]++)*+(?P<mark>\w++)\n.*?(?:(?<=\n)[ \t]*+(?P=mark)(?=\n|\Z)|\Z)",
+    r"(?<==<<)[ \t]*+(?:trim[ \t]++)?(?:eval[ \t]++)?(?P<mark>\w++)\n.*?(?:(?<=\n)[ \t]*+(?P=mark)(?=\n|\Z)|\Z)",
     r"(?<=\n)[ \t:]*+(?:lua|mz\w*+|perl|py\w*+|ruby?|tcl)[ \t]*+<<[ \t]*+(?:trim[ \t]++)?(?P<end>\w++)\n"
     r".*?(?:(?<=\n)[ \t]*+(?P=end)(?=\n|\Z)|\Z)",
 )
