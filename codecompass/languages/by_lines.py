@@ -1,4 +1,4 @@
-"""Languages for which there is no grammar: Crystal, Move and ReScript. Their definitions are found by their first lines.
+"""Languages for which there is no grammar: Crystal and ReScript. Their definitions are found by their first lines.
 
 The tree of a language that is alike is made and not used: only errors of its own would follow from it.
 """
@@ -18,15 +18,12 @@ from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForm
 from codecompass.languages.uses.patterns import (
     BLOCK,
     CHARACTER,
-    COMMON_KEYWORDS,
-    DOUBLE,
     DOUBLE_LINES,
     HASH,
     NAME,
     SLASHES,
     any_of,
     declared,
-    named_value,
 )
 from codecompass.languages.walk.block_tests import BlockTestSyntax
 from codecompass.languages.walk.heads import heads
@@ -78,11 +75,6 @@ def _without_others(definition: Definition, owner: SymbolKind | None, lines: lis
     yield replace(definition, members=tuple(kept for each in members for kept in _without_others(each, definition.kind, lines)))
 
 
-_MOVE: Final = re.compile(
-    rb"^(?P<indent>[ \t]*)(?:(?:public(?:\([a-z]+\))?|entry|native|inline)[ \t]+)*"
-    rb"(?P<word>module|fun|struct|enum|const|spec)[ \t]+(?:\w+::)?(?P<name>\w+)",
-    re.MULTILINE,
-)
 _RESCRIPT: Final = re.compile(
     rb"^(?P<indent>(?:  )?)(?:@[\w.]+(?:\([^)\n]*\))?[ \t]*)*(?:export[ \t]+)?"
     rb"(?P<word>(?:let|and|external)(?:[ \t]+rec)?|type(?:[ \t]+rec)?|module[ \t]+type|module|exception)[ \t]+(?P<name>\w+)"
@@ -107,24 +99,6 @@ def _crystal_words() -> LexicalRules:
         has_implicit_members=True,
         declarations=(declared(r"^[ \t]+(?P<names>[a-z_]\w*+)[ \t]*+=(?![=~>])[ \t]*+(?P<value>[^\n]*+)"),),
         supertypes=SupertypeForms(head=re.compile(r"\w++(?:\([^()\n]*+\))?[ \t]*+<(?P<bases>[^\n;]*+)")),
-    )
-
-
-def _move_words() -> LexicalRules:
-    return LexicalRules(
-        family="move",
-        comments_and_strings=any_of(SLASHES, BLOCK, DOUBLE),
-        name=NAME,
-        keywords=word_set(
-            COMMON_KEYWORDS,
-            "abort acquires address as assert bool const copy drop entry enum friend fun has inline invariant key let loop",
-            "match module move mut native phantom public script signer spec store struct u8 u16 u32 u64 u128 u256 use vector",
-        ),
-        soft=word_set("address copy move signer"),
-        own=frozenset({"self"}),
-        declarations=(named_value(),),
-        keys_of_type="braces",
-        keyword_argument=re.compile(r":(?!:)"),
     )
 
 
@@ -184,18 +158,6 @@ CRYSTAL = Language(
     uses=_crystal_words,
     types=WrittenTypes(variables="colon", results="colon", supertypes="less_than"),
     display=Display(line_comment="#", lexer="crystal"),
-)
-MOVE = Language(
-    grammar="rust",
-    recover=_reader(
-        heads(_MOVE, _kinds(module="module", struct="struct", enum="enum", const="const", impl="spec"), is_strict=True),
-        re.compile(rb"^[ \t]*use[ \t]+([\w:]+)", re.MULTILINE),
-    ),
-    separator="::",
-    imports=plain_imports(endings=(".move",), path_of=lambda item: item.spec.partition("::")[2].partition("::")[0]),
-    uses=_move_words,
-    types=WrittenTypes(variables="colon", results="colon"),
-    display=Display(attribute_starts=("#[",), lexer=None),
 )
 RESCRIPT = Language(
     grammar="ocaml",

@@ -1,4 +1,4 @@
-"""The Lisps: Clojure, Common Lisp, Emacs Lisp, Scheme and Racket. One rule reads the first two words of a form."""
+"""The Lisps: Clojure, Common Lisp and Emacs Lisp. One rule reads the first two words of a form."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -34,12 +34,11 @@ _FORM: Final = re.compile(
 _HEAD_CHARACTERS: Final = 1_000
 
 _BLOCKS: Final = word_set(
-    "begin begin-for-syntax comment do eval-and-compile eval-when eval-when-compile if let let* letrec module module* module+",
-    "progn unless when when-not with-eval-after-load define-library provide export",
+    "comment do eval-and-compile eval-when eval-when-compile if let let* letrec progn unless when when-not with-eval-after-load",
 )
 """Forms whose own forms may be definitions."""
 
-_WITH_FIELDS: Final = word_set("defclass defrecord defstruct deftype cl-defstruct define-record-type define-condition struct")
+_WITH_FIELDS: Final = word_set("defclass defrecord defstruct deftype cl-defstruct define-condition")
 
 
 def forms(kinds: Mapping[str, SymbolKind], read: Callable[[str, str], Iterator[tuple[str, str, str]]]) -> RuleFunction:
@@ -66,11 +65,6 @@ def forms(kinds: Mapping[str, SymbolKind], read: Callable[[str, str], Iterator[t
 
 
 def _define(kind: SymbolKind, word: str, match: re.Match[str], node: Node, context: RuleContext) -> Iterator[Found]:
-    is_value = kind == "fn" and word == "define" and "(" not in match["shape"]
-    if is_value and not re.match(r"\s*\((?:case-|match-)?(?:lambda|λ)", match.string[match.end() :]):
-        if context.enclosing in FUNCTION_LIKE:
-            return
-        kind = "const"
     end = match.end()
     children = node.named_children
     after = next((each for each in children if each.start_byte > node.start_byte + end and "str" not in each.type), None)
@@ -94,13 +88,13 @@ def _fields(node: Node, context: RuleContext) -> Iterator[Definition]:
     word = _FORM.match(context.text(node)[:_HEAD_CHARACTERS])
     form = "" if word is None else word["word"].rpartition("/")[2]
     children = node.named_children[2:]
-    if form in ("defclass", "define-condition", "define-record-type"):
+    if form in ("defclass", "define-condition"):
         children = children[1:]
     lists = [each for each in children if each.type in ("list_lit", "vec_lit", "list")]
     if form in ("cl-defstruct", "defstruct"):
         found = [each for each in children if "str" not in each.type]
     else:
-        found = lists if form == "define-record-type" else lists[0].named_children if lists else []
+        found = lists[0].named_children if lists else []
     for field in found:
         name = re.match(_SYMBOL, re.sub(rf"^(?:{_META})+", "", context.text(field)[:200].lstrip("([ ")))
         if name is not None and name[0][0] not in ":&":
@@ -110,7 +104,7 @@ def _fields(node: Node, context: RuleContext) -> Iterator[Definition]:
 _KEYWORD: Final = r":(?<![\w:]:)[\w\-.+*?!<>/]++"
 
 
-def _uses(family: str, special: str, comment: str = r";[^\n]*+") -> Callable[[], LexicalRules]:
+def lisp_words(family: str, special: str, comment: str = r";[^\n]*+") -> Callable[[], LexicalRules]:
     def rules() -> LexicalRules:
         return LexicalRules(
             family=family,
@@ -157,15 +151,6 @@ def _quoted_imports(word: str, text: str) -> Iterator[tuple[str, str, str]]:
                 yield name, "", ""
 
 
-def _scheme_imports(word: str, text: str) -> Iterator[tuple[str, str, str]]:
-    for parts in re.findall(r"\(((?:[a-z][\w\-]*\s+)*[a-z0-9][\w\-]*)\)", text.partition(word)[2]):
-        yield re.sub(r"^(?:only|prefix|rename|except|for-syntax) ", "", " ".join(parts.split())).replace(" ", "/"), "", ""
-    for path in re.findall(r'"([^"\n]+)"', text):
-        yield path, "", ""
-    for name in re.findall(r"\s([a-z][\w\-]*/[\w\-/]+)", text) if word == "require" else ():
-        yield name, "", ""
-
-
 _NAMESPACE: Final = re.compile(rf"^\(ns\s+(?:{_META})*({_SYMBOL})".encode(), re.MULTILINE)
 
 
@@ -205,7 +190,7 @@ CLOJURE = Language(
     imports=plain_imports(
         endings=(".clj", ".cljc", ".cljs"), separator=".", path_of=lambda item: item.spec.replace("-", "_"), is_anywhere=True
     ),
-    uses=_uses("clojure", "def defn defn- defmacro ns loop recur true false"),
+    uses=lisp_words("clojure", "def defn defn- defmacro ns loop recur true false"),
     display=_DISPLAY,
 )
 COMMONLISP = Language(
@@ -230,7 +215,7 @@ COMMONLISP = Language(
         )
     },
     imports=plain_imports(endings=("", ".lisp")),
-    uses=_uses("commonlisp", "defun defmacro defmethod defclass defvar defparameter"),
+    uses=lisp_words("commonlisp", "defun defmacro defmethod defclass defvar defparameter"),
     display=Display(line_comment=";", lexer="common-lisp"),
 )
 EMACSLISP = Language(
@@ -255,32 +240,6 @@ EMACSLISP = Language(
         ),
     ),
     imports=plain_imports(endings=(".el", "")),
-    uses=_uses("emacslisp", "defun defmacro defvar defcustom defconst"),
+    uses=lisp_words("emacslisp", "defun defmacro defvar defcustom defconst"),
     display=Display(line_comment=";", lexer="emacs-lisp"),
-)
-_SCHEME_KINDS: Final[Mapping[str, SymbolKind]] = {
-    **dict.fromkeys(
-        ("define", "define*", "define-public", "define-values", "define/contract", "define/public", "define/private"), "fn"
-    ),
-    **dict.fromkeys(("define-syntax", "define-syntax-rule", "define-macro", "define-syntax-parser"), "macro"),
-    **dict.fromkeys(("define-record-type", "struct", "define-struct", "define-structure"), "struct"),
-    **dict.fromkeys(("define-library", "library", "define-module", "module"), "module"),
-    **dict.fromkeys(("define-parameter", "define-constant"), "const"),
-    **dict.fromkeys(("define-test", "test-case", "test-group"), "test"),
-}
-SCHEME = Language(
-    grammar="scheme",
-    rules={"list": forms(_SCHEME_KINDS, _scheme_imports)},
-    nested_markers=(b"(define",),
-    imports=plain_imports(endings=("", ".sld", ".scm", ".sls", ".ss")),
-    uses=_uses("scheme", "define define-syntax begin else"),
-    display=_DISPLAY,
-)
-RACKET = Language(
-    grammar="racket",
-    rules={"list": forms(_SCHEME_KINDS, _scheme_imports)},
-    nested_markers=(b"(define",),
-    imports=plain_imports(endings=("", ".rkt")),
-    uses=_uses("scheme", "define define-syntax begin else require provide"),
-    display=_DISPLAY,
 )

@@ -10,6 +10,7 @@ from codecompass import lazy
 from codecompass.languages.language import Definition, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, SymbolKind
+from codecompass.languages.walk.preparation import masked
 
 
 def heads(
@@ -19,6 +20,7 @@ def heads(
     closer: str = "}",
     comment: bytes = b"//",
     is_strict: bool = False,
+    literals: re.Pattern[bytes] | None = None,
 ) -> Callable[[Node, RuleContext], Iterator[Definition]]:
     """Returns a `recover` that finds definitions by their first lines, for what the grammar cannot parse or a
     language without one.
@@ -29,10 +31,12 @@ def heads(
         closer: what the last line of a definition begins with, behind the same blanks as its first.
         comment: what the lines of the comment above begin with.
         is_strict: whether a definition also ends before a line that is indented no more than its first.
+        literals: comments and strings, in which no definition begins or ends.
     """
 
     def found(root: Node, context: RuleContext) -> Iterator[Definition]:
-        source, line, counted = context.source, 1, 0
+        text, line, counted = context.source, 1, 0
+        source = text if literals is None else bytes(masked(text, literals))
         open_: list[tuple[int, Definition, list[Definition]]] = []
         for match in pattern.finditer(source):
             start = match.end("indent")
@@ -41,23 +45,23 @@ def heads(
             while open_ and open_[-1][0] <= start:
                 yield from _closed(open_)
             eol = source.find(b"\n", start)
-            head = source[start : eol if eol >= 0 else len(source)].decode("utf-8", "replace").rstrip()
-            end = (
-                _end(source, eol, match["indent"], closer.encode(), is_strict) if eol >= 0 and not _ENDS_HERE.search(head) else -1
-            )
+            eol = len(source) if eol < 0 else eol
+            head = text[start : start + len(source[start:eol].rstrip())].decode("utf-8", "replace")
+            ends_here = eol == len(source) or _ENDS_HERE.search(source[start:eol])
+            end = -1 if ends_here else _end(source, eol, match["indent"], closer.encode(), is_strict)
             is_block = end >= 0
             last = line + source.count(b"\n", start, end + 1) if is_block else line
             is_member = bool(open_) and open_[-1][1].kind in CLASS_LIKE
             named = next(name for name in _NAMES if match.groupdict().get(name) is not None)
             kind = kinds.get((match["word"] or b"").decode(), "fn")
             definition = Definition(
-                match[named].decode("utf-8", "replace"),
+                text[match.start(named) : match.end(named)].decode("utf-8", "replace"),
                 "method" if kind == "fn" and is_member else kind,
                 root,
                 signature=re.sub(r"\s*(?:\{|=|do)\s*$", "", head),
                 start_line=line,
                 end_line=last,
-                doc=_lines_above(source, match.start("indent"), comment),
+                doc=_lines_above(text, match.start("indent"), comment),
             )
             open_.append((end if is_block else start, definition, []))
         while open_:
@@ -69,7 +73,7 @@ def heads(
 _NAMES: Final = ("name", "method", "title")
 """Groups of patterns: a name after the `word`, that of a function, any other."""
 
-_ENDS_HERE: Final = lazy.pattern(r"(?:\bend|;|\})\s*$")
+_ENDS_HERE: Final = lazy.pattern(rb"(?:\bend|;|\})\s*$")
 
 _LINE: Final = lazy.pattern(rb"\n([ \t]*+)(?=\S)")
 _CONTINUES: Final = lazy.pattern(rb"[)\]{|#]|(?:rescue|ensure|else|elsif|when|in|catch|finally)\b")

@@ -6,7 +6,7 @@ from typing import Final
 
 from codecompass import lazy
 from codecompass.languages.language import HEAD_BYTES, MAX_COMMENTS, Language
-from codecompass.languages.records import DOC_LIMIT, DOCUMENT_KINDS, MAX_QUALIFIED_NAME, Import, Symbol
+from codecompass.languages.records import CLASS_LIKE, DOC_LIMIT, DOCUMENT_KINDS, MAX_QUALIFIED_NAME, Import, Symbol
 from codecompass.languages.walk.extract import (
     MAX_IMPORTS_PER_FILE,
     MAX_NAME_LENGTH,
@@ -60,7 +60,7 @@ def outlined(language: Language, source: bytes, path: str) -> Extraction:
         symbols.append(
             Symbol(
                 name=name,
-                kind=entry.kind,
+                kind="method" if entry.kind == "fn" and parent >= 0 and symbols[parent].kind in CLASS_LIKE else entry.kind,
                 qualified_name=name if len(qualified) > MAX_QUALIFIED_NAME or entry.kind == "section" else qualified,
                 line_start=first,
                 line_end=last,
@@ -103,9 +103,19 @@ def _head(text: str, entry: Entry, starts: Sequence[int], line: int) -> str:
     return clean_signature(head)
 
 
+def _indentation(text: str, start: int) -> int:
+    end = start
+    while text.startswith((" ", "\t"), end):
+        end += 1
+    return end - start
+
+
 def _comment_above(language: Language, text: str, starts: Sequence[int], line: int) -> str:
     """Returns the comment that ends on the line above a line, with its marks; empty if there is none."""
     marks = tuple(mark.decode() for mark in language.comment_starts)
+    attributes = language.display.attribute_starts
+    while attributes and line > 1 and text.startswith(attributes, starts[line - 2] + _indentation(text, starts[line - 2])):
+        line -= 1
     lines: list[str] = []
     closing = ""
     """What begins the comment of several lines that is being read, from its end."""
