@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
 from codecompass.languages.language import Language
-from codecompass.languages.records import Import
+from codecompass.languages.records import Import, Visibility
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import BLOCK, COMMON_KEYWORDS, DOUBLE_LINES, NAME, SINGLE, SLASHES, any_of, named_value
 from codecompass.languages.walk.text_rules import Entry, Outline, braces, hidden
@@ -31,6 +31,7 @@ _INNER: Final = re.compile(r"::\s*+\{[^{}]*+\}|\bas\s++\w++")
 _ANGLES: Final = r"<(?>(?:[^<>{};]++|<(?>(?:[^<>{};]++|<[^<>{};]*+>)*)>)*)>"
 _ITEM: Final = re.compile(rf"(?>(?:[^{{}};,<(\[]++|{_ANGLES}|{_LIST}|\((?>(?:[^()]++|\([^()]*+\))*)\)|<)*)")
 """A field or value, up to what separates it from the next."""
+_PUBLIC: Final = re.compile(r"\s*(?:(?:entry|native|inline|macro)\s+)*pub(?:lic)?\b(?!\()")
 _TEST: Final = re.compile(r"#\[[^\[\]]*\btest\b")
 
 
@@ -46,6 +47,7 @@ def _reader(outline: Outline, comments: re.Pattern[str]) -> Outline:
             listed = re.findall(r"[{,]\s*(\w+)", _INNER.sub("", match["list"])) if is_of_modules else []
             for name in listed or [""]:
                 yield Import(line, line, f"{prefix}::{name}" if name else prefix, "", alias[1] if alias else "")
+        around = Entry("", "impl", 0, 0)
         for item in outline(text, path):
             if isinstance(item, Import):
                 yield item
@@ -61,7 +63,13 @@ def _reader(outline: Outline, comments: re.Pattern[str]) -> Outline:
                 item = replace(item, end=item.start + stop)
             is_whole = item.kind == "module" and code.startswith(";", item.end)
             end = len(text) if is_whole and "::" in signature else item.end
-            yield replace(item, kind=kind, signature=signature, end=end)
+            visibility: Visibility = "public" if _PUBLIC.match(signature) else "private"
+            has_own = item.kind not in ("impl", "module") and not (item.kind == "const" and "const" not in signature)
+            if item.start < around.end:
+                visibility = around.visibility  # of the trait; an implementation has none of its own
+            whole = replace(item, kind=kind, signature=signature, end=end, visibility=visibility if has_own else "")
+            around = whole if item.kind in ("trait", "impl") else around
+            yield whole
 
     return read
 

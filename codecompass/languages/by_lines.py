@@ -1,4 +1,4 @@
-"""Languages for which there is no grammar: Crystal and ReScript. Their definitions are found by their first lines.
+"""Crystal, for which there is no grammar: definitions are found by their first lines.
 
 The tree of a language that is alike is made and not used: only errors of its own would follow from it.
 """
@@ -16,12 +16,9 @@ from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind
 from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
 from codecompass.languages.uses.patterns import (
-    BLOCK,
     CHARACTER,
     DOUBLE_LINES,
     HASH,
-    NAME,
-    SLASHES,
     any_of,
     declared,
 )
@@ -75,14 +72,6 @@ def _without_others(definition: Definition, owner: SymbolKind | None, lines: lis
     yield replace(definition, members=tuple(kept for each in members for kept in _without_others(each, definition.kind, lines)))
 
 
-_RESCRIPT: Final = re.compile(
-    rb"^(?P<indent>(?:  )?)(?:@[\w.]+(?:\([^)\n]*\))?[ \t]*)*(?:export[ \t]+)?"
-    rb"(?P<word>(?:let|and|external)(?:[ \t]+rec)?|type(?:[ \t]+rec)?|module[ \t]+type|module|exception)[ \t]+(?P<name>\w+)"
-    rb"(?=[^=\n]*(?:=|\{|:|$))",
-    re.MULTILINE,
-)
-
-
 def _crystal_words() -> LexicalRules:
     return LexicalRules(
         family="crystal",
@@ -99,24 +88,6 @@ def _crystal_words() -> LexicalRules:
         has_implicit_members=True,
         declarations=(declared(r"^[ \t]+(?P<names>[a-z_]\w*+)[ \t]*+=(?![=~>])[ \t]*+(?P<value>[^\n]*+)"),),
         supertypes=SupertypeForms(head=re.compile(r"\w++(?:\([^()\n]*+\))?[ \t]*+<(?P<bases>[^\n;]*+)")),
-    )
-
-
-def _rescript_words() -> LexicalRules:
-    return LexicalRules(
-        family="rescript",
-        comments_and_strings=any_of(SLASHES, BLOCK, rf"(?P<code>`[^`]*+`?)|{DOUBLE_LINES}"),
-        interpolation=re.compile(r"\$\{([^{}]*+)\}"),
-        name=NAME,
-        keywords=word_set(
-            "and as assert async await catch constraint else exception external false for if in include lazy let module",
-            "mutable of open private rec switch to true try type unit when while with int string bool float array option",
-        ),
-        member_marks=".",
-        own=frozenset(),
-        above=frozenset(),
-        declarations=(declared(r"^[ \t]+let[ \t]++(?P<names>[a-z_]\w*+)[ \t]*+=(?![=>])[ \t]*+(?P<value>[^\n]*+)"),),
-        keyword_argument=re.compile(r"[ \t]*+=(?![=>])"),
     )
 
 
@@ -158,18 +129,4 @@ CRYSTAL = Language(
     uses=_crystal_words,
     types=WrittenTypes(variables="colon", results="colon", supertypes="less_than"),
     display=Display(line_comment="#", lexer="crystal"),
-)
-RESCRIPT = Language(
-    grammar="ocaml",
-    recover=_reader(
-        heads(
-            _RESCRIPT,
-            {"type": "type", "type rec": "type", "module": "module", "module type": "interface", "exception": "type"},
-            is_strict=True,
-        ),
-        re.compile(rb"^[ \t]*(?:open|include)[ \t]+([\w.]+)", re.MULTILINE),
-    ),
-    imports=plain_imports(endings=(".res", ".resi"), separator="."),
-    uses=_rescript_words,
-    display=Display(attribute_starts=("@",), lexer=None),
 )

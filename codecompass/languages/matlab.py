@@ -13,6 +13,14 @@ from codecompass.languages.uses.patterns import DOUBLE, NAME, NAMES, any_of, dec
 from codecompass.languages.walk.node_rules import defines, descend, reach, written
 from codecompass.languages.words import word_set
 
+_BLOCK: Final = re.compile(rb"^[ \t]*[%#]\{[ \t\r]*$.*?(?:^[ \t]*[%#]\}[ \t\r]*$|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def _without_blocks(source: bytes) -> bytes:
+    """Returns the source without comments of several lines: of one that is not closed the grammar finds no end."""
+    return _BLOCK.sub(lambda match: re.sub(rb"[^\n]", b" ", match[0]), source)
+
+
 _CONTINUED: Final = re.compile(r"\.\.\.[^\n]*\n\s*")
 
 
@@ -39,7 +47,9 @@ def class_(node: Node, context: RuleContext) -> Iterator[Found]:
 
 def _help(node: Node, context: RuleContext) -> str:
     """Returns the comment above a function or class, or the first one in it, without the name that it begins with."""
-    comment = next((each for each in node.named_children if each.type == "comment" and not context.text(each).startswith("%{")), None)
+    comment = next(
+        (each for each in node.named_children if each.type == "comment" and not context.text(each).startswith("%{")), None
+    )
     own = "" if comment is None or comment.start_point[0] > node.start_point[0] + 4 else context.text(comment)
     return leading_comment(node, context) or re.sub(r"^%+\s*[A-Z_0-9]+\s{2,}", "% ", own)
 
@@ -83,6 +93,7 @@ def lexical_rules() -> LexicalRules:
 
 MATLAB = Language(
     grammar="matlab",
+    prepare=_without_blocks,
     rules={
         **descend("properties methods enumeration block"),
         "events": listed,

@@ -258,9 +258,9 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "nim": Row(extensions=".nim .nims .nimble", module="nim"),
     "odin": Row(extensions=".odin", module="odin"),
     "pascal": Row(extensions=".pas .dpr .lpr .pp .dpk", aliases="delphi", module="pascal"),
-    "rescript": Row(extensions=".res .resi", aliases="res", module="by_lines", grammar="ocaml"),
+    "rescript": Row(extensions=".res .resi", aliases="res", module="rescript", grammar="ocaml"),
     "tcl": Row(extensions=".tcl .tm", interpreters="expect tclsh wish", module="tcl"),
-    "v": Row(extensions=".vsh .vv", interpreters="v", aliases="vlang", module="v"),
+    "v": Row(extensions=".vsh .vv", interpreters="v", aliases="vlang", module="v", is_read_as_text=True),
     "vim": Row(extensions=".vim .vimrc", names=".exrc .gvimrc .vimrc vimrc", aliases="viml vimscript", module="vim"),
     # Templates with code of another language.
     "eex": Row(extensions=".eex .heex .leex", aliases="heex", module="templates", grammar="elixir"),

@@ -11,6 +11,7 @@ from codecompass.languages.language import Definition, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, SymbolKind
 from codecompass.languages.walk.preparation import masked
+from codecompass.languages.walk.source_text import comment_above_byte
 
 
 def heads(
@@ -61,7 +62,7 @@ def heads(
                 signature=re.sub(r"\s*(?:\{|=|do)\s*$", "", head),
                 start_line=line,
                 end_line=last,
-                doc=_lines_above(text, match.start("indent"), comment),
+                doc=_comment_above(text, match.start("indent"), comment),
             )
             open_.append((end if is_block else start, definition, []))
         while open_:
@@ -87,10 +88,12 @@ def _end(source: bytes, eol: int, indent: bytes, closer: bytes, is_strict: bool)
     for match in _LINE.finditer(source, eol, eol + MAX_RECOVERED):
         if len(match[1]) > len(indent):
             last = match.start()
-        elif source.startswith(closer, match.end()):
+        elif len(match[1]) == len(indent) and source.startswith(closer, match.end()):
             return match.start()
         elif not _CONTINUES.match(source, match.end()):
             break
+        elif len(match[1]) == len(indent) and source[match.end()] in b")]":
+            last = match.start()
     return last
 
 
@@ -108,7 +111,9 @@ def _closed(open_: list[tuple[int, Definition, list[Definition]]]) -> Iterator[D
         yield whole
 
 
-def _lines_above(source: bytes, start: int, comment: bytes) -> str:
+def _comment_above(source: bytes, start: int, comment: bytes) -> str:
+    if comment == b"//":
+        return comment_above_byte(source, start)
     lines: list[str] = []
     while start > 0 and len(lines) < 30:
         begin = source.rfind(b"\n", 0, start - 1) + 1

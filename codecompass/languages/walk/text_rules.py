@@ -15,7 +15,7 @@ from typing import Final, Literal, cast
 from msgspec import Struct
 
 from codecompass import lazy
-from codecompass.languages.records import Import, SymbolKind
+from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.uses.code_only import blanked
 
 
@@ -34,6 +34,7 @@ class Entry(Struct, frozen=True):
     """None: its first line, up to the end of a list in parentheses that opens in it."""
     doc: str | None = None
     """None: the comment above it."""
+    visibility: Visibility = ""
 
 
 Outline = Callable[[str, str], Iterable[Entry | Import]]

@@ -65,6 +65,7 @@ def outlined(language: Language, source: bytes, path: str) -> Extraction:
                 line_start=first,
                 line_end=last,
                 signature=_head(text, entry, starts, first) if entry.signature is None else clean_signature(entry.signature),
+                visibility=entry.visibility,
                 parent=parent,
                 doc=clean_doc(_comment_above(language, text, starts, first) if entry.doc is None else entry.doc),
             )
