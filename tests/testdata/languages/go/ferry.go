@@ -39,6 +39,11 @@ var (
 	}
 )
 
+var (
+	// berths are counted from the east.
+	berths = 4
+)
+
 type Ferry interface {
 	fmt.Stringer
 	Sail(to string, opts ...Option) (n int, err error)
