@@ -40,8 +40,10 @@ def _reader(outline: Outline, comments: re.Pattern[str]) -> Outline:
 
     def read(text: str, path: str) -> Iterator[Entry | Import]:
         code = hidden(comments, text)
+        line, counted = 1, 0
         for match in _USE.finditer(code):
-            line, prefix = text.count("\n", 0, match.start("path")) + 1, match["path"].rstrip(":")
+            line, counted = line + text.count("\n", counted, match.start("path")), match.start("path")
+            prefix = match["path"].rstrip(":")
             alias = re.match(r"\s*as\s+(\w+)", match["list"])
             is_of_modules = match["path"].count("::") == 1 and match["path"].endswith("::")
             listed = re.findall(r"[{,]\s*(\w+)", _INNER.sub("", match["list"])) if is_of_modules else []
@@ -56,16 +58,18 @@ def _reader(outline: Outline, comments: re.Pattern[str]) -> Outline:
             signature = re.sub(rf"^\s*(?:[#]!?{_LIST}\s*)+", "", written)
             kind = "test" if item.kind == "fn" and _TEST.search(written[: len(written) - len(signature)]) else item.kind
             if item.kind in ("field", "const") and "{" not in code[item.start : item.end]:
-                stop = len(_ITEM.match(code, item.start)[0].rstrip())
-                before = text.rfind("\n", 0, item.start) + 1
-                start = before + re.search(r"(?:[^{};,]*)$", code[before : item.start]).start()
-                signature = text[start : item.start + stop]
-                item = replace(item, end=item.start + stop)
+                value = _ITEM.match(code, item.start)
+                stop = item.start if value is None else item.start + len(value[0].rstrip())
+                begin = code.rfind("\n", 0, item.start) + 1
+                before = max(begin, *(code.rfind(mark, begin, item.start) + 1 for mark in "{};,"))
+                signature = text[before:stop]
+                item = replace(item, end=stop)
             is_whole = item.kind == "module" and code.startswith(";", item.end)
             end = len(text) if is_whole and "::" in signature else item.end
             visibility: Visibility = "public" if _PUBLIC.match(signature) else "private"
             has_own = item.kind not in ("impl", "module") and not (item.kind == "const" and "const" not in signature)
             if item.start < around.end:
+                kind = "method" if kind == "fn" else kind
                 visibility = around.visibility  # of the trait; an implementation has none of its own
             whole = replace(item, kind=kind, signature=signature, end=end, visibility=visibility if has_own else "")
             around = whole if item.kind in ("trait", "impl") else around
@@ -112,7 +116,7 @@ def _move_words() -> LexicalRules:
 
 
 _CAIRO: Final = rf"""{_START}(?:pub(?:\([a-z]++\))?\s++)?(?:
-    (?:extern\s++|const\s++)*+fn\s++(?P<fn>\w++){_HEAD} | struct\s++(?P<struct>\w++){_HEAD} | enum\s++(?P<enum>\w++){_HEAD}
+    (?>(?:extern\s++|const\s++)*)fn\s++(?P<fn>\w++){_HEAD} | struct\s++(?P<struct>\w++){_HEAD} | enum\s++(?P<enum>\w++){_HEAD}
     | trait\s++(?P<trait>\w++){_HEAD} | impl\s++(?P<impl>\w++){_HEAD} | mod\s++(?P<module>\w++) | macro\s++(?P<macro>\w++)
     | const\s++(?P<const>\w++)(?=[ \t]*+:) | (?:extern\s++)?type\s++(?P<type>\w++) | {_MEMBERS})"""
 _MOVE: Final = rf"""{_START}(?>(?:(?:public|package|friend|entry|native|inline|macro|spec)(?:\([a-z]++\))?\s++)*)(?:

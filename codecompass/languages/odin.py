@@ -8,7 +8,7 @@ from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
 from codecompass.languages.language import Definition, Found, Language, RuleContext, head_without_comments
 from codecompass.languages.nodes import Node
-from codecompass.languages.records import FUNCTION_LIKE
+from codecompass.languages.records import FUNCTION_LIKE, SymbolKind
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import BLOCK, CHARACTER, COMMON_KEYWORDS, DOUBLE, NAME, SLASHES, any_of, declared
 from codecompass.languages.walk.node_rules import defines, descend, imports, reach
@@ -25,7 +25,7 @@ def declaration(node: Node, context: RuleContext) -> Iterator[Found]:
     text = context.text(node)
     written, _, value = re.sub(r"@\([^)]*\)|@\w+", lambda match: " " * len(match[0]), text).partition(":")
     is_type = node.type == "const_declaration" and _TYPE.match(value.removeprefix(":").strip())
-    kind = "type" if is_type else "const" if node.type == "const_declaration" else "var"
+    kind: SymbolKind = "type" if is_type else "const" if node.type == "const_declaration" else "var"
     for name in re.findall(r"\w+", written):
         yield Definition(name, kind, node)
 
@@ -53,7 +53,7 @@ def members(node: Node, context: RuleContext) -> Iterator[Found]:
 
 def _is_value(node: Node, context: RuleContext) -> bool:
     """Whether a name is the value of a constant of an enumeration and not its name."""
-    return context.source[: node.start_byte].rstrip()[-1:] not in b"{,\n/"
+    return context.source[max(node.start_byte - 200, 0) : node.start_byte].rstrip()[-1:] not in b"{,\n/"
 
 
 def lexical_rules() -> LexicalRules:

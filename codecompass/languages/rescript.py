@@ -21,7 +21,7 @@ from codecompass.languages.walk.preparation import masked
 from codecompass.languages.words import word_set
 
 _LITERALS: Final = re.compile(
-    rb"//[^\n]*+|/\*(?>(?:[^*/]++|/\*(?:[^*]++|\*(?!/))*+\*/|\*(?!/)|/)*)(?:\*/)?|`(?:[^`\\]++|\\.)*+`?|\"(?:[^\"\\]++|\\.)*+\"?",
+    rb"//[^\n]*+|/\*(?>(?:[^*/]++|/\*(?>(?:[^*]++|\*(?!/))*)\*/|\*(?!/)|/)*)(?:\*/)?|`(?:[^`\\]++|\\.)*+`?|\"(?:[^\"\\]++|\\.)*+\"?",
     re.DOTALL,
 )
 _HEADS: Final = re.compile(
@@ -39,6 +39,7 @@ _KINDS: Final[dict[str, SymbolKind]] = {
 _IS_FUNCTION: Final = re.compile(r"=>|=\s*(?:async\s*)?\($|:\s*\($")
 _FIELD: Final = re.compile(rb"[{,][\s]*(?:@[\w.]+(?:\([^)\n]*\))?\s*)*(?:mutable[ \t]+)?(\w+)\??[ \t]*:")
 _CONSTRUCTOR: Final = re.compile(rb"(?:=|\|)[\s]*(?:@[\w.]+(?:\([^)\n]*\))?\s*)*([A-Z]\w*)(?![\w.])")
+_PARTS: Final = {"field": _FIELD, "const": _CONSTRUCTOR}
 _NESTED: Final = re.compile(rb"[(\[<][^()\[\]<>{}]*[)\]>]")
 
 _found: Final = heads(_HEADS, _KINDS, is_strict=True, literals=_LITERALS)
@@ -46,8 +47,9 @@ _found: Final = heads(_HEADS, _KINDS, is_strict=True, literals=_LITERALS)
 
 def read(root: Node, context: RuleContext) -> Iterator[Definition | Import]:
     """Yields what a file opens and defines; of what is in a function only other functions."""
+    line, counted = 1, 0
     for match in _OPEN.finditer(context.source):
-        line = context.source.count(b"\n", 0, match.start(1)) + 1
+        line, counted = line + context.source.count(b"\n", counted, match.start(1)), match.start(1)
         yield Import(line, line, match[1].decode("utf-8", "replace"))
     code = bytes(masked(context.source, _LITERALS)).split(b"\n")
     yield from _told_apart(_found(root, context), None, code, context.source.split(b"\n"))
@@ -68,7 +70,7 @@ def _told_apart(
         if re.match(r"(?:@\S+\s+)*and\b", signature):
             kind = before
         elif kind in ("fn", "method"):
-            value = "field" if owner == "interface" else "const"
+            value: SymbolKind = "field" if owner == "interface" else "const"
             kind = kind if _IS_FUNCTION.search(each.signature or "") or signature.endswith("=>") else value
             kind = "fn" if "=>" in code[first - 1].decode("utf-8", "replace") and kind == value else kind
         before = "fn" if kind in ("const", "field", "method") else kind
@@ -84,22 +86,21 @@ def _parts(definition: Definition, code: list[bytes], written: list[bytes]) -> I
     """Yields the fields of a record or the constructors of a variant."""
     text = b"\n".join(code)
     start = text.find(b"=")
-    while (shorter := _NESTED.sub(lambda match: re.sub(rb"[^\n]", b" ", match[0]), text)) != text:
+    for _ in range(MAX_NESTED):
+        shorter = _NESTED.sub(lambda match: re.sub(rb"[^\n]", b" ", match[0]), text)
+        if shorter == text:
+            break
         text = shorter
-    pattern = _FIELD if re.match(rb"=\s*(?:private\s*)?\{", text[start:]) else _CONSTRUCTOR
-    for match in pattern.finditer(text, max(start, 0)) if start >= 0 and b"exception" not in code[0] else ():
-        line = (definition.start_line or 1) + text.count(b"\n", 0, match.start(1))
-        written = code[line - (definition.start_line or 1)].decode("utf-8", "replace").strip().rstrip(",")
-        name = match[1].decode()
-        yield Definition(
-            name,
-            "field" if pattern is _FIELD else "const",
-            definition.node,
-            signature=written,
-            start_line=line,
-            end_line=line,
-            doc="",
-        )
+    first = definition.start_line or 1
+    kind: SymbolKind = "field" if re.match(rb"=\s*(?:private\s*)?\{", text[start:]) else "const"
+    for match in _PARTS[kind].finditer(text, max(start, 0)) if start >= 0 and b"exception" not in code[0] else ():
+        line = first + text.count(b"\n", 0, match.start(1))
+        signature = written[line - first].decode("utf-8", "replace").strip().rstrip(",")
+        yield Definition(match[1].decode(), kind, definition.node, signature=signature, start_line=line, end_line=line, doc="")
+
+
+MAX_NESTED: Final = 10
+"""Brackets in each other in the definition of a type, whose contents are no parts of it."""
 
 
 def lexical_rules() -> LexicalRules:

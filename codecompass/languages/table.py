@@ -249,7 +249,7 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "assembly": Row(extensions=".asm .nasm .s", aliases="asm nasm", module="assembly", grammar="asm"),
     "cairo": Row(extensions=".cairo", module="by_braces", is_read_as_text=True),
     "cobol": Row(extensions=".cbl .cob .cpy", module="cobol"),
-    "crystal": Row(extensions=".cr", interpreters="crystal", aliases="cr", module="by_lines", grammar="ruby"),
+    "crystal": Row(extensions=".cr", interpreters="crystal", aliases="cr", module="crystal", grammar="ruby"),
     "d": Row(extensions=".d .di", interpreters="rdmd", module="d"),
     "fish": Row(extensions=".fish", interpreters="fish", module="fish"),
     "gdscript": Row(extensions=".gd", aliases="gd godot", module="gdscript"),

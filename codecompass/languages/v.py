@@ -1,6 +1,7 @@
 """V, of which no grammar here knows all: definitions are read from the text by their heads and braces."""
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
@@ -15,7 +16,7 @@ from codecompass.languages.uses.patterns import COMMON_KEYWORDS, DOUBLE_LINES, N
 from codecompass.languages.walk.text_rules import Entry, braces, hidden
 from codecompass.languages.words import word_set
 
-_COMMENT: Final = r"/\*(?>(?:[^*/]++|/\*(?:[^*]++|\*(?!/))*+\*/|\*(?!/)|/)*)(?:\*/)?"
+_COMMENT: Final = r"/\*(?>(?:[^*/]++|/\*(?>(?:[^*]++|\*(?!/))*)\*/|\*(?!/)|/)*)(?:\*/)?"
 _HIDDEN: Final = any_of(SLASHES, _COMMENT, r"[rc]?'(?<=\br')[^']*+'?", SINGLE_LINES, DOUBLE_LINES, r"`(?:[^`\\\n]|\\.)*+`?")
 
 _LIST: Final = r"\((?>(?:[^()]++|\((?>(?:[^()]++|\([^()]*+\))*)\))*)\)"
@@ -44,17 +45,22 @@ _IMPORT: Final = re.compile(r"^[ \t]*+import[ \t]++([\w.]++)(?:[ \t]++as[ \t]++(
 def outline(text: str, path: str) -> Iterator[Entry | Import]:
     """Yields what a text imports and defines; constants in parentheses are read like those in braces."""
     code = hidden(_HIDDEN, text)
+    line, counted = 1, 0
     for match in _IMPORT.finditer(code):
-        line = text.count("\n", 0, match.start(1)) + 1
+        line, counted = line + text.count("\n", counted, match.start(1)), match.start(1)
         yield Import(line, line, match[1], "", match[2] or "")
-    state: list[range] = []
+    state, written = deque[range](), list(text)
     for match in _LISTED.finditer(code):
         end = code.find("\n)", match.end())
-        if end >= 0:
-            text = f"{text[: match.start(1)]}{{{text[match.end(1) : end + 1]}}}{text[end + 2 :]}"
-            state += [range(match.start(), end)] if "global" in match[0] else []
+        if end < 0:
+            break
+        written[match.start(1)], written[end + 1] = "{", "}"
+        if "global" in match[0]:
+            state.append(range(match.start(), end))
     end_of_type = 0
-    for item in _outline(text, path):
+    for item in _outline("".join(written), path):
+        while state and state[0].stop <= item.start:
+            state.popleft()
         if isinstance(item, Import):
             continue
         signature = re.sub(r"^\s*(?:@?\[[^\]\n]*\]\s*)+", "", item.signature or "").strip()
@@ -65,7 +71,7 @@ def outline(text: str, path: str) -> Iterator[Entry | Import]:
             kind = "method"
         elif kind in ("struct", "enum", "interface"):
             end_of_type = max(end_of_type, item.end)
-        elif not is_member and (kind == "field" or any(item.start in each for each in state)):
+        elif not is_member and (kind == "field" or (state and item.start in state[0])):
             kind = "var"
         elif kind == "fn" and name.startswith("test_") and "_test." in path:
             kind = "test"

@@ -6,7 +6,7 @@ from typing import Final
 
 from codecompass import lazy
 from codecompass.languages.language import HEAD_BYTES, MAX_COMMENTS, Language
-from codecompass.languages.records import CLASS_LIKE, DOC_LIMIT, DOCUMENT_KINDS, MAX_QUALIFIED_NAME, Import, Symbol
+from codecompass.languages.records import DOC_LIMIT, DOCUMENT_KINDS, MAX_QUALIFIED_NAME, Import, Symbol
 from codecompass.languages.walk.extract import (
     MAX_IMPORTS_PER_FILE,
     MAX_NAME_LENGTH,
@@ -60,7 +60,7 @@ def outlined(language: Language, source: bytes, path: str) -> Extraction:
         symbols.append(
             Symbol(
                 name=name,
-                kind="method" if entry.kind == "fn" and parent >= 0 and symbols[parent].kind in CLASS_LIKE else entry.kind,
+                kind=entry.kind,
                 qualified_name=name if len(qualified) > MAX_QUALIFIED_NAME or entry.kind == "section" else qualified,
                 line_start=first,
                 line_end=last,
