@@ -21,13 +21,20 @@ def module(_path: str, _root: Node, source: bytes) -> tuple[str, ...]:
 
 
 _KIND: Final = re.compile(rb"^(?:data|newtype|type|class)\s+\w+\s*::[^\n]*(?:\n[ \t]+[^\n]*)*", re.MULTILINE)
-_NESTED: Final = re.compile(rb"(?<=\{-)(?>(?:[^{-]++|\{(?!-)|-(?!\})|\{-(?>(?:[^-]++|-(?!\}))*)-\})*)(?=-\})")
+_MARK: Final = re.compile(rb"\{-|-\}")
 
 
 def _without_kinds(source: bytes) -> bytes:
-    """Returns the source without written kinds and without comments in comments, which the grammar does not know."""
-    text = _KIND.sub(_blanked, source)
-    return _NESTED.sub(lambda match: _blanked(match) if b"{-" in match[0] else match[0], text)
+    """Returns the source without written kinds and without the marks of comments in comments, which the grammar does not know."""
+    text = bytearray(_KIND.sub(_blanked, source))
+    depth = 0
+    # With a mark in a string or in a comment of one line, what is in what is not known.
+    for match in _MARK.finditer(bytes(text)) if text.count(b"{-") == text.count(b"-}") else ():
+        depth -= match[0] == b"-}"
+        if depth > 0:
+            text[match.start() : match.end()] = b"  "
+        depth = max(depth + (match[0] == b"{-"), 0)
+    return bytes(text)
 
 
 def _blanked(match: re.Match[bytes]) -> bytes:
