@@ -15,7 +15,7 @@ from typing import Final, Literal, cast
 from msgspec import Struct
 
 from codecompass import lazy
-from codecompass.languages.records import Import, SymbolKind
+from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.uses.code_only import blanked
 
 
@@ -36,6 +36,7 @@ class Entry(Struct, frozen=True):
     """None: the comment above it."""
     above: int = -1
     """Index of the first annotation above it; -1 if there is none."""
+    visibility: Visibility = ""
 
 
 Outline = Callable[[str, str], Iterable[Entry | Import]]

@@ -66,6 +66,7 @@ def outlined(language: Language, source: bytes, path: str) -> Extraction:
                 line_start=first,
                 line_end=last,
                 signature=_head(text, entry, starts, first) if entry.signature is None else clean_signature(entry.signature),
+                visibility=entry.visibility,
                 parent=parent,
                 doc=clean_doc(_comment_above(language, text, starts, above) if entry.doc is None else entry.doc),
             )
@@ -104,9 +105,19 @@ def _head(text: str, entry: Entry, starts: Sequence[int], line: int) -> str:
     return clean_signature(head)
 
 
+def _indentation(text: str, start: int) -> int:
+    end = start
+    while text.startswith((" ", "\t"), end):
+        end += 1
+    return end - start
+
+
 def _comment_above(language: Language, text: str, starts: Sequence[int], line: int) -> str:
     """Returns the comment that ends on the line above a line or its attributes, with its marks; empty if there is none."""
     marks = tuple(mark.decode() for mark in language.comment_starts)
+    attributes = language.display.attribute_starts
+    while attributes and line > 1 and text.startswith(attributes, starts[line - 2] + _indentation(text, starts[line - 2])):
+        line -= 1
     lines: list[str] = []
     closing = ""
     """What begins the comment of several lines that is being read, from its end."""
