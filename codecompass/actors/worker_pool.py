@@ -189,7 +189,7 @@ class _Worker:
         return self._taken()
 
     def _frames_now(self) -> list[memoryview]:
-        """Returns the bodies of the frames that have arrived, perhaps none. Raises BrokenResourceError if the worker has ended."""
+        """Returns the bodies of the frames that have arrived, perhaps none. Raises BrokenResourceError after the last."""
         with suppress(BlockingIOError):
             self._add(os.read(self._output, READ_BYTES))
         return self._taken()
