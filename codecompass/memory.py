@@ -6,6 +6,7 @@ Only glibc has to be told anything; elsewhere nothing is done about the allocato
 import gc
 import sys
 import threading
+from pathlib import Path
 from typing import Final
 
 SELDOM: Final = 100_000
@@ -64,3 +65,13 @@ def release_memory() -> None:
             ctypes.CDLL(None).malloc_trim(0)
         except (OSError, AttributeError):
             return
+
+
+def resident_bytes() -> int:
+    """Returns the resident memory of this process in bytes; 0 if the system does not say."""
+    if sys.platform != "linux":
+        return 0
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+    except (OSError, ValueError, IndexError):
+        return 0

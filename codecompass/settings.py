@@ -156,6 +156,14 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
     ] = "embedded"
     port: Annotated[int, Meta(ge=0, le=65_535, description="HTTP port; 0 means any free one.")] = 9100
     bind: Annotated[str, Meta(min_length=1, max_length=300, description="HTTP address to listen on.")] = "127.0.0.1"
+    metrics_port: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=65_535,
+            description="Port for GET /metrics alone, without a token, of a server or a worker of an organisation; 0: none.",
+        ),
+    ] = 0
     auto_workspace: Annotated[bool, Meta(description="Accept new workspaces if they are below the allowed roots.")] = False
     allowed_roots: Annotated[
         tuple[PathText, ...], Meta(max_length=MAX_ITEMS, description="Directories in which workspaces may be.")

@@ -250,7 +250,7 @@ def run_query(request: QueryRequest, context: QueryContext) -> Reply:
             assert options.difference is not None, "computed before the query: see differences.py"
             return diff_context(snapshot, request, options.difference, state, options, is_expired)
         case ReadFile():
-            return core.read_file(snapshot, request, state)
+            return core.read_file(snapshot, request, state, options)
         case ListDirectory():
             return core.list_directory(snapshot, request, state)
         case CountUses():

@@ -172,18 +172,22 @@ def _serve_organisation(
         )
     require_client()
     sockets = open_sockets(settings.server.bind, settings.server.port)
+    metrics_port = settings.server.metrics_port
+    metrics_sockets = open_sockets(settings.server.bind, metrics_port) if metrics_port else ()
     with ExitStack() as stack:
-        for each in sockets:
+        for each in (*sockets, *metrics_sockets):
             # Closed by the server; by this stack if no server can be created from the settings.
             stack.callback(each.close)
         stack.enter_context(_log_to(log_file))
         _announce(invocation, settings, bound_url(sockets), greet)
         sys.setswitchinterval(ORGANISATION_SWITCH_SECONDS)
-        trio.run(_serve_library, invocation, settings, sockets)
+        trio.run(_serve_library, invocation, settings, sockets, metrics_sockets)
     return failure.DONE
 
 
-async def _serve_library(invocation: Invocation, settings: Settings, sockets: Sequence[socket.socket]) -> None:
+async def _serve_library(
+    invocation: Invocation, settings: Settings, sockets: Sequence[socket.socket], metrics_sockets: Sequence[socket.socket]
+) -> None:
     from codecompass.cluster.server import LibraryLaunch, open_library_server, serve_library
 
     # Servers on one machine have different ports, and the cache of one is of no use to another.
@@ -191,7 +195,7 @@ async def _serve_library(invocation: Invocation, settings: Settings, sockets: Se
     secret = invocation.environment.get(WEBHOOK_SECRET_VARIABLE, "")
     launch = LibraryLaunch(settings=settings, cache=cache, webhook_secret=secret)
     async with open_library_server(launch) as server:
-        await _until_signal(partial(serve_library, server, sockets), server.core)
+        await _until_signal(partial(serve_library, server, sockets, metrics_sockets=metrics_sockets), server.core)
 
 
 async def _serve_http(

@@ -33,6 +33,7 @@ from codecompass.cluster.remotes import Mirror, RemoteLimits, list_remote
 from codecompass.cluster.repositories import Change, RefHead, Repository, RepositoryFailure
 from codecompass.cluster.sweeping import sweep
 from codecompass.cluster.worker_home import WorkerHome
+from codecompass.cluster.worker_measures import WorkerMeasures
 from codecompass.errors import CodeCompassError, IndexDamaged, IndexIncompatible, IndexNotReady, RefNotIndexed
 from codecompass.scan.git_remotes import parse_url
 from codecompass.scan.git_repository import GitError
@@ -57,6 +58,7 @@ class TurnResources(Struct, frozen=True, kw_only=True):
     """Limits the threads that publish and sweep."""
     owner: str
     """Host and process, for people."""
+    measures: WorkerMeasures
 
 
 class Turn:
@@ -218,6 +220,8 @@ class Turn:
 
     async def _publish(self, ref: RemoteRef, head: RefHead, default: str) -> None:
         await self._change_heads({ref.name: head}, default)
+        if head.generation == self._attempt:
+            self._resources.measures.published(head.source_bytes)
         self._attempt = ""
         self._log.info("ref_published", repository=self._begun.name, ref=ref.name, commit=head.commit, generation=head.generation)
 

@@ -31,7 +31,7 @@ from codecompass.protocol.state_replies import (
 )
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
-from codecompass.transport.http.metrics import Gauge
+from codecompass.transport.http.exposition import Gauge
 from codecompass.units import SECONDS
 
 LOOK_SECONDS: Final = 2 * SECONDS

@@ -15,6 +15,7 @@ import socket
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -41,6 +42,7 @@ from codecompass.cluster.routing import LibraryRouter
 from codecompass.cluster.scoring import EngineRarities
 from codecompass.cluster.webhook import SIGNATURE_HEADERS, is_genuine, note_pushed, pushed_urls
 from codecompass.log import get_logger
+from codecompass.memory import resident_bytes
 from codecompass.nurseries import open_nursery
 from codecompass.projects.caller import Caller
 from codecompass.protocol.encode import encode
@@ -49,16 +51,17 @@ from codecompass.settings import Settings
 from codecompass.store.job_log import JobRecord
 from codecompass.transport.call_records import Measures
 from codecompass.transport.health import Moment
+from codecompass.transport.http.exposition import MEDIA_TYPE
 from codecompass.transport.http.guards import guard
 from codecompass.transport.http.limits import HttpLimits
-from codecompass.transport.http.metrics import MEDIA_TYPE, Supervision, render
+from codecompass.transport.http.metrics import Supervision, render
+from codecompass.transport.http.metrics_port import METRICS, serve_metrics
 from codecompass.transport.http.request import ACCEPTED, FORBIDDEN, OK, UNAVAILABLE, HttpRefusal, HttpRequest, require_method
 from codecompass.transport.http.service import HttpTransport
 from codecompass.transport.mcp.core import Core, SessionLimits
 from codecompass.transport.product.product_surface import product_surface
-from codecompass.transport.server import resident_bytes
 from codecompass.transport.tools.catalog import Catalog
-from codecompass.transport.tools.listing import TOOLS, listed_names
+from codecompass.transport.tools.listing import TOOLS, listed_names, with_files_elsewhere
 from codecompass.transport.tools.services import Services
 from codecompass.units import MILLISECONDS, SECONDS
 
@@ -75,8 +78,6 @@ HEALTH: Final = "/health"
 
 READY: Final = "/ready"
 
-METRICS: Final = "/metrics"
-
 WEBHOOK: Final = "/webhook"
 
 MAX_SIGNATURE_LENGTH: Final = 1_000
@@ -87,7 +88,7 @@ search_code and locate_symbol to find how others do it, who uses an interface, a
 
 - workspace names the repository: its name (owner/name, or the last part), or "*" for all, a group, or a list.
 - Answers are of the commit in metadata, not of files on disk. ref: another indexed branch or tag (list_refs).
-- get_file_outline before reading a large file; get_code_context for a first look at a topic.
+- get_file_outline before reading a large file, read_file for its lines; get_code_context for a first look at a topic.
 """
 
 
@@ -120,7 +121,7 @@ class LibraryServer:
         self._answer_settings = AnswerSettings(
             options=query_settings(settings, settings.server.answers), timeout=settings.query.timeout_ms * MILLISECONDS
         )
-        listed = listed_names(settings.server.tools) - NOT_LISTED
+        listed = listed_names(with_files_elsewhere(settings.server.tools)) - NOT_LISTED
         listing = ",".join(tool.name for tool in TOOLS if tool.name in listed)
         self.core: Final = Core(product_surface(self, listing, settings.server.answers, what_it_is=WHAT_IT_IS), launch.limits)
 
@@ -194,11 +195,12 @@ async def serve_library(
     server: LibraryServer,
     sockets: Sequence[socket.socket],
     *,
+    metrics_sockets: Sequence[socket.socket] = (),
     limits: HttpLimits | None = None,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """Serves on listening sockets until `server.core.stop` is called and open requests had a bounded time to end. Closes the
-    sockets."""
+    sockets. `metrics_sockets` answer for the metrics alone, without identifying anybody."""
     settings = server.launch.settings.server
     addresses = tuple(str(each.getsockname()[0]) for each in sockets)
 
@@ -213,9 +215,8 @@ async def serve_library(
         require_method(request, "GET")
         await request.answer(OK if server.monitor.is_ready else UNAVAILABLE, state())
 
-    async def metrics_page(request: HttpRequest) -> None:
-        require_method(request, "GET")
-        body = render(
+    def metrics() -> bytes:
+        return render(
             server.measures,
             Moment(
                 uptime_seconds=time.monotonic() - server.started_at,
@@ -229,7 +230,10 @@ async def serve_library(
             cpu_seconds=time.process_time(),
             more=health.gauges(server.monitor),
         )
-        await request.answer(OK, body, media_type=MEDIA_TYPE)
+
+    async def metrics_page(request: HttpRequest) -> None:
+        require_method(request, "GET")
+        await request.answer(OK, metrics(), media_type=MEDIA_TYPE)
 
     async def webhook_page(request: HttpRequest) -> None:
         require_method(request, "POST")
@@ -261,4 +265,7 @@ async def serve_library(
         keeps_sessions=False,
     )
     get_logger(__name__).info("http_listening", addresses=addresses, port=sockets[0].getsockname()[1])
-    await transport.serve(sockets, task_status=task_status)
+    async with open_nursery() as nursery:
+        if metrics_sockets:
+            await nursery.start(partial(serve_metrics, metrics_sockets, metrics, server.core.stopping.wait))
+        await transport.serve(sockets, task_status=task_status)

@@ -36,6 +36,7 @@ from codecompass.cluster.repositories import Change, Repositories, Repository
 from codecompass.cluster.schedule import Action, Schedule, Times
 from codecompass.cluster.sweeping import add_tombstones
 from codecompass.cluster.worker_home import WorkerHome
+from codecompass.cluster.worker_measures import Outcome, WorkerMeasures
 from codecompass.errors import CodeCompassError, DeadlineExceeded, InternalError
 from codecompass.nurseries import open_nursery
 from codecompass.settings import Settings
@@ -74,6 +75,8 @@ class WorkerOptions(Struct, frozen=True, kw_only=True):
     """Interval at which the documents are read."""
     remotes: RemoteLimits | None = None
     """None takes the limits from the settings."""
+    measures: WorkerMeasures | None = None
+    """Counts the work, for whoever gave them; None if nobody asks."""
 
 
 async def run_worker(
@@ -105,6 +108,7 @@ async def run_worker(
             blocking=BlockingCalls(),
             threads=trio.CapacityLimiter(2 * chosen.jobs),
             owner=f"{platform.node()} process {os.getpid()}",
+            measures=chosen.measures or WorkerMeasures(),
         )
         schedule = Schedule(trio.current_time, local.has, made_by=MADE_BY, times=times)
         worker = _Worker(resources, schedule, settings, chosen)
@@ -117,6 +121,7 @@ class _Worker:
         self._schedule = schedule
         self._settings = settings
         self._options = options
+        self._measures = resources.measures
         self._repositories = Repositories(resources.engine, resources.remotes.protocols)
         self._leases = trio.CapacityLimiter(LEASE_THREADS)
         self._looks = trio.CapacityLimiter(1 + POLLS)
@@ -155,7 +160,9 @@ class _Worker:
             found = await self._in_thread(partial(self._repositories.listed, with_removed=True))
         except CodeCompassError as error:
             self._log.warning(NOT_ANSWERED, cause=error.message)
+            self._measures.not_answered()
             return False
+        self._measures.looked(found)
         self._schedule.forget_all_but(found)
         decided: dict[str, Action] = {}
         for repository in found:
@@ -180,12 +187,14 @@ class _Worker:
     async def _poll(self, repository: Repository) -> None:
         """Checks whether a remote has changed. If the check fails, it counts as changed, and a turn records the error."""
         try:
-            has_moved = True
+            has_moved = has_failed = True
             try:
                 listing = await list_remote(repository.url, repository.wanted_refs, self._resources.remotes)
                 has_moved = select_refs(listing, repository.wanted_refs).seen != repository.seen
+                has_failed = False
             except CodeCompassError as error:
                 self._log.info("poll_failed", repository=repository.name, cause=error.message)
+            self._measures.polled(has_failed=has_failed)
             await self._in_thread(partial(self._repositories.note_polled, repository, has_moved=has_moved))
         except CodeCompassError as error:
             self._log.warning(NOT_ANSWERED, repository=repository.name, cause=error.message)
@@ -211,34 +220,38 @@ class _Worker:
         began = trio.current_time()
         turn = Turn(self._resources, held)
         ending: Change = turn.unfinished
+        outcome: Outcome = "lost"
+        self._measures.began()
         try:
             async with open_nursery() as nursery:
                 nursery.start_soon(self._renew, held, action, nursery.cancel_scope)
-                ending = await self._end_of(turn, held, action)
+                ending, outcome = await self._end_of(turn, held, action)
                 nursery.cancel_scope.cancel()
         finally:
             # Even if cancelled, because the lease would keep other workers away for LEASE_SECONDS.
             with trio.CancelScope(shield=True), trio.move_on_after(RELEASE_SECONDS):
                 await self._release(held, ending)
-        self._log.info("repository_released", repository=name, action=action, seconds=round(trio.current_time() - began, 3))
+            seconds = trio.current_time() - began
+            self._measures.ended(action, outcome, seconds)
+        self._log.info("repository_released", repository=name, action=action, seconds=round(seconds, 3))
 
-    async def _end_of(self, turn: Turn, held: Claim, action: Action) -> Change:
-        """Does the work and returns the change of the document. A failure is returned as a change, not raised."""
+    async def _end_of(self, turn: Turn, held: Claim, action: Action) -> tuple[Change, Outcome]:
+        """Does the work, and returns the change of the document and how it ended. A failure is returned, not raised."""
         error: CodeCompassError
         try:
             with trio.fail_after(TURN_SECONDS):
                 if action == "sweep":
                     ripe = held.repository.retired if held.repository.is_removed else self._schedule.ripe(held.repository)
-                    return await remove_retired(self._resources, held, ripe)
+                    return await remove_retired(self._resources, held, ripe), "done"
                 done = await turn.run()
                 ripe = self._schedule.ripe(held.repository)
                 if not ripe:
-                    return done
+                    return done, "done"
                 swept = await remove_retired(self._resources, held, ripe)
-                return lambda repository: swept(done(repository))
+                return lambda repository: swept(done(repository)), "done"
         except LeaseLost:
             self._log.warning("lease_lost", repository=held.repository.name)
-            return turn.unfinished
+            return turn.unfinished, "lost"
         except trio.TooSlowError:
             error = DeadlineExceeded(
                 f"indexing took longer than {TURN_SECONDS / HOURS:.0f} hours. Workers try again by themselves."
@@ -249,7 +262,7 @@ class _Worker:
             self._log.exception("turn_failed", repository=held.repository.name)
             error = InternalError(f"an unexpected error ({type(raised).__name__}); the worker's log has the details.")
         self._log.warning("repository_failed", repository=held.repository.name, action=action, cause=error.message)
-        return lambda repository: failed(turn.unfinished(repository), error.message, time.time())
+        return lambda repository: failed(turn.unfinished(repository), error.message, time.time()), "failed"
 
     async def _renew(self, held: Claim, action: Action, scope: trio.CancelScope) -> None:
         """Renews the lease until cancelled. Cancels the work if the lease is lost, or a turn's repository was removed."""

@@ -25,6 +25,7 @@ from codecompass.languages.language import (
     lines_of,
     without_comments,
 )
+from codecompass.languages.marked_strings import HEREDOCS
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind
 from codecompass.languages.shell_words import shell_words
@@ -255,4 +256,5 @@ BASH = Language(
     uses=lexical_rules,
     imports=BASH_IMPORTS,
     display=Display(line_comment="#"),
+    regions=HEREDOCS,
 )

@@ -10,6 +10,7 @@ from codecompass.languages.csharp_imports import CSHARP_IMPORTS
 from codecompass.languages.csharp_routes import registered
 from codecompass.languages.display import Display
 from codecompass.languages.language import DESCEND, Definition, Found, Language, RuleContext, body_of, lines_of
+from codecompass.languages.marked_strings import COMMENTED_STRINGS
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
@@ -405,4 +406,5 @@ CSHARP = Language(
     calls=Calls(types_choose=True),
     types=WrittenTypes(variables="before_name", results="before_name", supertypes="colon"),
     display=Display(attribute_starts=("[",)),
+    regions=COMMENTED_STRINGS,
 )

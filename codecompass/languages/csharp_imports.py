@@ -90,6 +90,7 @@ CSHARP_IMPORTS: Final = ImportRules(
     tails=tails,
     resolve=resolve,
     ecosystem=ECOSYSTEM,
+    family=("csharp", "razor"),
     packages=Packages(extensions=("cs",), are_found_by_name=True),
     importers=("csharp",),
     configuration=_csharp_roots,

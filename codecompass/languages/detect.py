@@ -34,6 +34,13 @@ ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """What people write for languages in a filter, to the languages that they mean by it."""
 
+
+def language_named(word: str) -> str:
+    """Returns the language that people call by a word, or by the extension of its files; empty if there is none."""
+    word = word.lower()
+    return word if word in LANGUAGES else next(iter(ALIASES.get(word, ())), "") or EXTENSIONS.get(f".{word}", "")
+
+
 TEMPLATE: Final = "in"
 """Extension of templates for a configure step: `version.h.in` becomes `version.h`, and is in the same language."""
 
@@ -76,6 +83,9 @@ def _by_name(path: str) -> str | None:
     if dot and stem:
         extension = dot + last
         language = EXTENSIONS.get(extension) or EXTENSIONS.get(extension.lower())
+        if "." in stem:
+            # Templates of a language have its extension after their own: `page.blade.php`.
+            language = EXTENSIONS.get(f".{stem.rpartition('.')[2]}{extension}", language)
         if language is not None:
             return language
         if last == TEMPLATE:

@@ -53,6 +53,7 @@ from codecompass.languages.language import (
     children_in,
     first_child,
 )
+from codecompass.languages.marked_strings import TAGGED_STRINGS
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.walk.block_tests import BlockTestSyntax
@@ -435,6 +436,7 @@ JAVASCRIPT = Language(
     members=MEMBERS,
     types=TYPES,
     display=DISPLAY,
+    regions=TAGGED_STRINGS,
 )
 
 TYPESCRIPT = Language(
@@ -453,6 +455,7 @@ TYPESCRIPT = Language(
     members=MEMBERS,
     types=TYPES,
     display=DISPLAY,
+    regions=TAGGED_STRINGS,
 )
 
 TSX = Language(
@@ -471,4 +474,5 @@ TSX = Language(
     members=MEMBERS,
     types=TYPES,
     display=DISPLAY,
+    regions=TAGGED_STRINGS,
 )

@@ -5,23 +5,18 @@ is; what the template uses (`markup.py`) is added to the text that is searched f
 class as long as its file, which other files import as its default export.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass import lazy
 from codecompass.languages.ecmascript_imports import ecmascript_module
 from codecompass.languages.records import Symbol
-from codecompass.languages.walk.embedded import EmbeddedCode
-from codecompass.languages.walk.markup import blank, in_pascal_case
+from codecompass.languages.walk.markup import blank, in_pascal_case, parts
+from codecompass.languages.walk.regions import Region, Regions
 from codecompass.languages.words import word_set
 
-_OPENING: Final = lazy.pattern(
-    r"<!--|<(?P<tag>script|style)\b(?P<attributes>[^<>\"']*+(?>(?:(?:\"[^\"]{0,2000}+\"|'[^']{0,2000}+')[^<>\"']*+)*))>"
-)
-_ATTRIBUTE: Final = lazy.pattern(r"\b(lang|type)\s*+=\s*+[\"']?([\w/+.-]++)")
 _FRONT_MATTER: Final = lazy.pattern(r"\s*+---[^\n]*+\n")
 
 _TYPED: Final = word_set("ts typescript text/typescript application/typescript")
@@ -29,38 +24,42 @@ _WITH_MARKUP: Final = word_set("tsx jsx text/babel")
 _PLAIN: Final = word_set("js javascript module text/javascript application/javascript text/ecmascript babel")
 
 
-class _Part(Struct, frozen=True):
-    """A part of a component between two offsets: `script`, `style` or `markup`."""
-
-    kind: str
-    start: int
-    end: int
-    written_in: str = ""
-    """The language that a script names, empty if it names none."""
-
-
-def _parts(text: str, start: int) -> Iterator[_Part]:
-    """Yields the parts of a component from `start` on, without comments and the tags of scripts."""
-    at = start
-    while (match := _OPENING.search(text, at)) is not None:
-        yield _Part("markup", at, match.start())
-        tag = match["tag"]
-        end = text.find("-->" if tag is None else f"</{tag}", match.end())
-        if end < 0:
-            end = len(text)
-        if tag is not None:
-            written = dict(_ATTRIBUTE.findall(match["attributes"]))
-            yield _Part(tag, match.end(), end, (written.get("lang") or written.get("type") or "").lower())
-        at = end if end == len(text) else text.find(">", end) + 1 or len(text)
-    yield _Part("markup", at, len(text))
+def script_language(written_in: str) -> str | None:
+    """Returns the language that a script names, plain JavaScript if it names none; None if it is no code."""
+    if written_in in _TYPED:
+        return "typescript"
+    if written_in in _WITH_MARKUP:
+        return "tsx"
+    return "javascript" if not written_in or written_in in _PLAIN else None
 
 
-def component(code_of: Callable[[str], str], default: str, text: str, *, has_front_matter: bool = False) -> EmbeddedCode:
-    """Returns the code of a component; `code_of` returns that of its markup, equally long, and `default` is the language of
-    scripts that name none."""
+def style_language(written_in: str) -> str:
+    """Returns the language that a style names, CSS if it names none."""
+    return written_in.removeprefix("text/") or "css"
+
+
+def component_regions(
+    code_of: Callable[[str], str],
+    default: str,
+    *,
+    has_front_matter: bool = False,
+    completed: Callable[[Sequence[Symbol], str, str], list[Symbol]] | None = None,
+) -> Regions:
+    """Returns where the files of a kind of components hold code; `code_of` returns that of their markup, equally long, and
+    `default` is the language of scripts that name none."""
+    return Regions(
+        holds="scripts, markup, styles",
+        found=lambda text: _component(code_of, default, text, has_front_matter=has_front_matter),
+        are_all=True,
+        completed=completed or with_component,
+    )
+
+
+def _component(code_of: Callable[[str], str], default: str, text: str, *, has_front_matter: bool) -> list[Region]:
     script: list[str] = []
     whole: list[str] = []
     written_in: set[str] = set()
+    styles: list[Region] = []
     at = 0
     front = _FRONT_MATTER.match(text) if has_front_matter else None
     if front is not None:
@@ -71,13 +70,15 @@ def component(code_of: Callable[[str], str], default: str, text: str, *, has_fro
         at = min(end + 3, len(text))
         script.append(blank(text[end:at]))
         whole.append(blank(text[end:at]))
-    for part in _parts(text, at):
+    for part in parts(text, at):
         between, content = blank(text[at : part.start]), text[part.start : part.end]
         at = part.end
         nothing = blank(content)
         is_code = part.kind == "script" and (not part.written_in or part.written_in in _TYPED | _WITH_MARKUP | _PLAIN)
         if is_code:
             written_in.add(part.written_in)
+        if part.kind == "style" and content:
+            styles.append(Region(style_language(part.written_in), part.start, part.end))
         # A script may end without a line break, and code of the markup may follow in the same line.
         script += [between, content if is_code else nothing]
         whole += [between, content if is_code else code_of(content) if part.kind == "markup" else nothing]
@@ -86,22 +87,29 @@ def component(code_of: Callable[[str], str], default: str, text: str, *, has_fro
         language = "tsx"
     elif written_in & _TYPED and default == "javascript":
         language = "typescript"
-    return EmbeddedCode(language, "".join(script), "".join(whole), range(1, text.count("\n") + 2), with_component)
+    return [Region(language, 0, len(text), "".join(script), "".join(whole)), *styles]
 
 
-def with_component(symbols: Sequence[Symbol], path: str, n_lines: int) -> list[Symbol]:
+def with_component(symbols: Sequence[Symbol], text: str, path: str) -> list[Symbol]:
     """Returns the symbols with the component before them, which takes the place of a default export."""
     module = ecmascript_module(path)
     name = in_pascal_case(module[-1]) if module else ""
     if not name.isidentifier():
         return list(symbols)
-    default = next((index for index, symbol in enumerate(symbols) if symbol.name == "default" and symbol.parent < 0), -1)
+    default = next(
+        (
+            index
+            for index, symbol in enumerate(symbols)
+            if symbol.name == "default" and symbol.kind != "rule" and symbol.parent < 0
+        ),
+        -1,
+    )
     component = Symbol(
         name=name,
         kind="class",
         qualified_name=".".join((*module[:-1], name)),
         line_start=1,
-        line_end=max(n_lines, 1),
+        line_end=max(text.count("\n") + (not text.endswith("\n")), 1),
         signature=f"export default component {name}",
         visibility="public",
         doc=symbols[default].doc if default >= 0 else "",

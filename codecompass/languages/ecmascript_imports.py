@@ -26,7 +26,7 @@ _SOURCES_OF: Final = {".js": (".ts", ".tsx", ".d.ts"), ".jsx": (".tsx",), ".mjs"
 _MAX_CANDIDATES: Final = 100
 """Paths tried for one name. Only generated configuration has more."""
 
-_TYPED_IMPORTERS: Final = (".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte", ".astro")
+_TYPED_IMPORTERS: Final = (".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte", ".astro", ".mdx")
 
 
 def tails(item: Import, from_path: str) -> tuple[str, ...]:
@@ -208,7 +208,7 @@ def _file_or_index(path: str, is_typed: bool, paths: PathIndex) -> str:
 
 _ENDINGS: Final = (
     *(".d.ts", ".d.mts", ".d.cts", ".tsx", ".ts", ".mts", ".cts"),
-    *(".jsx", ".js", ".mjs", ".cjs", ".es6", ".vue", ".svelte", ".astro"),
+    *(".jsx", ".js", ".mjs", ".cjs", ".es6", ".vue", ".svelte", ".astro", ".mdx"),
 )
 
 
@@ -230,7 +230,7 @@ ECMASCRIPT_IMPORTS: Final = ImportRules(
     tails=tails,
     resolve=resolve,
     ecosystem=NODE,
-    family=("astro", "javascript", "svelte", "tsx", "typescript", "vue"),
+    family=("astro", "javascript", "mdx", "svelte", "tsx", "typescript", "vue"),
     configured_tails=configured_tails,
     configuration=ecmascript_roots,
     completed_roots=with_inherited,

@@ -30,6 +30,7 @@ from codecompass.languages.language import (
     lines_of,
     without_comments,
 )
+from codecompass.languages.marked_strings import COMMENTED_STRINGS
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.uses.expressions import LITERAL, UNKNOWN, typed
@@ -415,4 +416,5 @@ GO = Language(
         has_square_brackets=True,
         bounds_are_shared=True,
     ),
+    regions=COMMENTED_STRINGS,
 )

@@ -1,15 +1,30 @@
-"""HTML: headings as sections, ids, custom elements that are templates; the classes and ids that it uses."""
+"""HTML: headings as sections, ids, custom elements that are templates; the classes and ids that it uses; scripts and styles.
+
+A page may also be a template: it defines what its tags define.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from codecompass import lazy
 from codecompass.languages.display import Display
+from codecompass.languages.ecmascript_components import script_language, style_language
 from codecompass.languages.language import Language
 from codecompass.languages.records import Import
+from codecompass.languages.template_tags import (
+    attribute_calls,
+    go_calls,
+    page_tags,
+    percent_calls,
+    template_imports,
+    with_tags,
+    written_path,
+)
 from codecompass.languages.uses.references import references
-from codecompass.languages.walk.text_rules import Entry, blocks, headings, together
+from codecompass.languages.walk.markup import blank, parts
+from codecompass.languages.walk.regions import Region, Regions
+from codecompass.languages.walk.text_rules import Entry, blocks, headings, imports_of, together
 
 _NO_MARKUP = lazy.pattern(r"<!--.*?(?:-->|\Z)|<(?P<raw>script|style)\b.*?(?:</(?P=raw)\s*+>|\Z)", re.DOTALL | re.IGNORECASE)
 
@@ -22,7 +37,17 @@ def level(match: re.Match[str], _seen: list[str]) -> int:
     return int(match[1])
 
 
-_READ = together(
+def _assets(text: str, _path: str) -> Iterator[Import]:
+    """Yields the scripts and style sheets that a page loads."""
+    found = imports_of(_ASSET, text, text, "include")
+    return (item for item in found if written_path(item))
+
+
+_ASSET = lazy.pattern(
+    r"<(?:script\b[^<>]{0,500}?\ssrc|link\b[^<>]{0,500}?\shref)\s*+=\s*+[\"']?(?:\{%\s*+static\s++[\"'])?([^\s\"'<>{}?]{1,300}?\.(?:css|[cm]?js|tsx?|jsx|scss|less)\b)"
+)
+
+PAGE: Final = together(
     headings(
         rf"<[hH]([1-6])\b(?>{_ATTRIBUTE}*)>\s*+(?>(?:<a\b[^<>]*+>\s*+[#¶]\s*+</a>\s*+)?)(?P<section>(?:(?!</?[hH][1-6]\b)[\s\S]){{1,500}}?)\s*+"
         r"(?:<a\b[^<>]*+>\s*+[#¶]\s*+</a>\s*+)?</[hH]\1>",
@@ -30,11 +55,15 @@ _READ = together(
         _NO_MARKUP,
     ),
     blocks(
-        rf"<[a-zA-Z][\w-]*+(?=\s){_ATTRIBUTE}*?\s(?:id|ID)\s*+=\s*+[\"']?(?P<target>[\w:.-]++)",
+        rf"<[a-zA-Z][\w-]*+(?=\s){_ATTRIBUTE}*?\s(?:id|ID)\s*+=\s*+[\"']?(?P<target>[\w:.-]++)(?![{{<])",
         ends={},
         comments=_NO_MARKUP,
     ),
+    _assets,
 )
+"""Reads headings, ids and what a page loads."""
+
+_READ = with_tags(PAGE, page_tags)
 
 MAX_BYTES: Final = 64 * 1024
 HEAD: Final = 8 * 1024
@@ -55,14 +84,42 @@ def outline(text: str, path: str) -> Iterator[Entry | Import]:
     return iter(()) if is_by_program(text) else iter(_READ(text, path))
 
 
+TEMPLATE_TAG: Final = r"\{\{[^{}\n]*+\}\}|\{%[^%\n]*+%\}|\{#[^#\n]*+#\}"
+
+
+def scripts_among(tag: str) -> Callable[[str], Iterator[Region]]:
+    """Returns what finds the scripts and styles in a page with the tags of templates, which match `tag`. In them what such a tag
+    prints is a name, and other tags are blank."""
+    tags = lazy.pattern(tag)
+
+    def script_regions(text: str) -> Iterator[Region]:
+        for part in () if is_by_program(text) else parts(text, 0):
+            language = script_language(part.written_in) if part.kind == "script" else style_language(part.written_in)
+            code = text[part.start : part.end]
+            if part.kind == "markup" or language is None or not code.strip():
+                continue
+            may_be_template = "{{" in code or "{%" in code or "@" in code
+            yield Region(language, part.start, part.end, tags.sub(_instead_of_tag, code) if may_be_template else None)
+
+    return script_regions
+
+
+def _instead_of_tag(match: re.Match[str]) -> str:
+    return blank(match[0]) if match[0][:2] in ("{%", "{#") else "_" * len(match[0])
+
+
+script_regions: Final = scripts_among(TEMPLATE_TAG)
+
+MARKUP_USES: Final = (
+    r"\b(?:class|className)\s*+=\s*+[\"'](?P<argument>[\w \t\n:/-]++)[\"']|\bfor=[\"'](?P<argument2>[\w-]++)[\"']"
+    r"|href=[\"']#(?P<argument3>[\w-]++)|<(?P<argument4>[a-z]\w*+-[\w-]++)"
+)
+"""Uses of classes, ids and custom elements, for `references`."""
+
 HTML = Language(
     outline=outline,
-    uses=references(
-        "css",
-        r"\b(?:class|className)\s*+=\s*+[\"'](?P<argument>[\w \t\n:/-]++)[\"']|\bfor=[\"'](?P<argument2>[\w-]++)[\"']"
-        r"|href=[\"']#(?P<argument3>[\w-]++)|<(?P<argument4>[a-z]\w*+-[\w-]++)",
-        _NO_MARKUP,
-        is_by_program,
-    ),
+    imports=template_imports(),
+    uses=references("css", f"{MARKUP_USES}|{percent_calls}|{go_calls}|{attribute_calls}", _NO_MARKUP, is_by_program),
+    regions=Regions(holds="scripts, styles", found=script_regions, marks=(b"<script", b"<style")),
     display=Display(lexer="html"),
 )

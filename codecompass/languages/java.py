@@ -25,6 +25,7 @@ from codecompass.languages.language import (
     head_without_comments,
     lines_of,
 )
+from codecompass.languages.marked_strings import COMMENTED_STRINGS
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.uses.lexical_rules import LexicalRules
@@ -309,4 +310,5 @@ JAVA = Language(
     calls=Calls(types_choose=True, fields_share_names=True),
     types=WrittenTypes(variables="before_name", results="before_name_or_colon", has_square_brackets=True, supertypes="keywords"),
     display=Display(attribute_starts=DECORATORS),
+    regions=COMMENTED_STRINGS,
 )

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from codecompass import lazy
 from codecompass.languages.python import PYTHON
 from codecompass.languages.records import Symbol
-from codecompass.languages.walk.embedded import EmbeddedCode
+from codecompass.languages.walk.regions import Region, Regions
 
 
 class _Named(Struct):
@@ -34,15 +34,15 @@ _MAGIC: Final = lazy.pattern(r"\s*+[%!?]|[^\n#'\"]*\?\s*$")
 _HARMLESS_CELL_MAGIC: Final = lazy.pattern(r"%%(?:time|timeit|capture|prun)\b")
 
 
-def embedded(text: str) -> EmbeddedCode | None:
-    """Returns the code of a notebook in Python, cell after cell."""
+def regions(text: str) -> tuple[Region, ...]:
+    """Returns the code of a notebook in Python, cell after cell, as one region; empty for another notebook."""
     try:
         metadata = _notebook_decoder.decode(text.encode("utf-8", "replace")).metadata or _Metadata()
     except (msgspec.DecodeError, RecursionError):
-        return None
+        return ()
     kernel, info = metadata.kernelspec or _Named(), metadata.language_info or _Named()
     if not (info.name or kernel.language or kernel.name or "python").lower().startswith(("python", "ipython")):
-        return None
+        return ()
     code: list[str] = []
     lines: list[int] = []
     for cell in _code_cells(text):
@@ -52,10 +52,10 @@ def embedded(text: str) -> EmbeddedCode | None:
         code += ["" if _MAGIC.match(line) else line for _, line in written]
         lines += [number for number, _ in written]
     if not code:
-        return None
+        return ()
     # The text may end in a line break, after which there is one more line.
     whole = "\n".join(code) + "\n"
-    return EmbeddedCode("python", whole, whole, (*lines, lines[-1]), _first_variables)
+    return (Region("python", 0, len(text), whole, lines=(*lines, lines[-1])),)
 
 
 def _lines_of_cell(pieces: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
@@ -109,7 +109,7 @@ def _code_cells(text: str) -> Iterator[list[tuple[int, str]]]:
             path.pop()
 
 
-def _first_variables(symbols: Sequence[Symbol], _path: str, _n_lines: int) -> list[Symbol]:
+def _first_variables(symbols: Sequence[Symbol], _text: str, _path: str) -> list[Symbol]:
     """Returns the symbols with the first assignment only of each variable: the cells of a notebook assign the same ones."""
     known: set[tuple[str, int]] = set()
     kept: list[Symbol] = []
@@ -124,4 +124,4 @@ def _first_variables(symbols: Sequence[Symbol], _path: str, _n_lines: int) -> li
     return kept
 
 
-JUPYTER = replace(PYTHON, embedded=embedded)
+JUPYTER = replace(PYTHON, regions=Regions(holds="cells", found=regions, are_all=True, completed=_first_variables))

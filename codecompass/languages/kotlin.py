@@ -13,6 +13,7 @@ from codecompass.languages.jvm import FAMILY, JVM_UNWRAPPING, NAMES_OF_JAVA, ROO
 from codecompass.languages.jvm_imports import JVM_IMPORTS
 from codecompass.languages.jvm_routes import registered_by_text
 from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext
+from codecompass.languages.marked_strings import COMMENTED_STRINGS
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.uses.lexical_rules import LexicalRules
@@ -496,4 +497,5 @@ KOTLIN = Language(
     calls=Calls(types_choose=True, fields_share_names=True),
     types=WrittenTypes(variables="colon", results="before_name_or_colon", has_square_brackets=True, supertypes="colon"),
     display=Display(attribute_starts=DECORATORS),
+    regions=COMMENTED_STRINGS,
 )

@@ -18,7 +18,7 @@ from codecompass.languages.nodes import Node
 from codecompass.languages.records import SIGNATURE_LIMIT, Import, SymbolKind, Visibility
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.walk.block_tests import BlockTestSyntax
-from codecompass.languages.walk.embedded import EmbeddedCode
+from codecompass.languages.walk.regions import Regions
 from codecompass.languages.walk.registrations import Registers
 from codecompass.languages.walk.text_rules import Outline
 from codecompass.languages.written_types import WrittenTypes
@@ -244,9 +244,8 @@ class Language(Struct, frozen=True, kw_only=True):
     uses: Callable[[], LexicalRules] | None = None
     """Returns the rules by which uses of names are found in the text; called for the first file or question that needs them.
     None: uses are not read."""
-    embedded: Callable[[str], EmbeddedCode | None] | None = None
-    """Returns the code in a text, for a language whose files hold code of another one; the other fields are those of the usual
-    one. None for a text without code that is known."""
+    regions: Regions | None = None
+    """Where its files hold code of other languages. If they hold nothing else, the other fields are those of the usual one."""
     binding: Binding = Binding()
     """How names lead to definitions: by scopes, imports and packages."""
     members: Members = Members()

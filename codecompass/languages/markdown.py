@@ -7,11 +7,12 @@ from codecompass.languages.display import Display
 from codecompass.languages.language import Language
 from codecompass.languages.walk.text_rules import headings
 
-_NO_HEADINGS = lazy.pattern(
+NO_HEADINGS = lazy.pattern(
     r"\A---\n.*?\n(?:---|\.\.\.)[ \t]*$|<!--.*?(?:-->|\Z)"
     r"|^[ \t>]*+(?P<fence>`{3,}+|~{3,}+)[^\n]*\n.*?(?:^[ \t>]*+(?P=fence)[`~]*+[ \t]*$|\Z)",
     re.DOTALL | re.MULTILINE,
 )
+"""Front matter, comments and listings."""
 
 
 def level(match: re.Match[str], _seen: list[str]) -> int:
@@ -25,7 +26,7 @@ MARKDOWN = Language(
         r"^ {0,3}#{1,6}[ \t]++(?P<section>[^\n]*?)[ \t]*+(?:#++[ \t]*+)?$"
         r"|(?:\A|(?<=\n\n))(?P<section2>[^\s\-*+>|#=`][^\n|]*+)\n(?:=++|-{2,})[ \t]*+$",
         level,
-        _NO_HEADINGS,
+        NO_HEADINGS,
     ),
     display=Display(lexer=None),
 )

@@ -8,6 +8,7 @@ from codecompass import lazy
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
 from codecompass.languages.language import DESCEND, Definition, Found, Language, RuleContext, leading_comment, lines_of
+from codecompass.languages.marked_strings import HEREDOCS
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import
 from codecompass.languages.uses import patterns
@@ -178,4 +179,5 @@ PERL = Language(
     imports=plain_imports(endings=(".pm", ""), separator="::"),
     uses=lexical_rules,
     display=Display(line_comment="#"),
+    regions=HEREDOCS,
 )

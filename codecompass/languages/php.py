@@ -20,6 +20,7 @@ from codecompass.languages.language import (
     head_without_comments,
     lines_of,
 )
+from codecompass.languages.marked_strings import HEREDOCS
 from codecompass.languages.nodes import Node
 from codecompass.languages.php_imports import PHP_IMPORTS
 from codecompass.languages.php_routes import registered
@@ -375,4 +376,5 @@ PHP = Language(
     members=Members(types_are_capitalised=True),
     types=WrittenTypes(variables="before_name", results="colon", supertypes="keywords"),
     display=Display(attribute_starts=("#[",), lexer_options={"startinline": True}),
+    regions=HEREDOCS,
 )

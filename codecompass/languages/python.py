@@ -22,6 +22,7 @@ from codecompass.languages.language import (
     lines_of,
     without_comments,
 )
+from codecompass.languages.marked_strings import QUOTED_STRINGS
 from codecompass.languages.nodes import Node
 from codecompass.languages.python_imports import PYTHON_IMPORTS, python_module
 from codecompass.languages.python_routes import registered
@@ -288,4 +289,5 @@ PYTHON = Language(
     members=Members(functions_are_properties=True),
     types=WrittenTypes(variables="colon", results="arrow", has_square_brackets=True, supertypes="parentheses"),
     display=Display(attribute_starts=DECORATORS, line_comment="#"),
+    regions=QUOTED_STRINGS,
 )

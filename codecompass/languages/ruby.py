@@ -21,6 +21,7 @@ from codecompass.languages.language import (
     leading_comment,
     without_comments,
 )
+from codecompass.languages.marked_strings import HEREDOCS
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind
 from codecompass.languages.ruby_imports import RUBY_IMPORTS
@@ -390,4 +391,5 @@ RUBY = Language(
     ),
     types=WrittenTypes(supertypes="less_than"),
     display=Display(line_comment="#"),
+    regions=HEREDOCS,
 )

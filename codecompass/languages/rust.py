@@ -24,6 +24,7 @@ from codecompass.languages.language import (
     first_child,
     lines_of,
 )
+from codecompass.languages.marked_strings import COMMENTED_STRINGS
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind, Visibility
 from codecompass.languages.rust_imports import RUST_IMPORTS, rust_module
@@ -418,4 +419,5 @@ RUST = Language(
     calls=Calls(fields_share_names=True),
     types=WrittenTypes(variables="colon", results="arrow", supertypes="bounds", has_numbered_fields=True),
     display=Display(attribute_starts=("#[",)),
+    regions=COMMENTED_STRINGS,
 )

@@ -28,6 +28,8 @@ class Support(Struct, frozen=True):
     """Whether uses of names are found."""
     registered: bool
     """Whether annotations, calls and macros define something: routes of web frameworks, tasks, types."""
+    holds: str
+    """Which parts of its files are read as other languages: scripts, cells, marked strings; empty without any."""
 
 
 def supported(name: str) -> Support:
@@ -35,7 +37,13 @@ def supported(name: str) -> Support:
     row, language = LANGUAGES[name], described(name)
     reading: Reading = ""
     if row.module and row.has_symbols:
-        reading = "text" if row.is_read_as_text else "tree" if language.embedded is None else "code within"
+        reading = (
+            "text"
+            if row.is_read_as_text
+            else "tree"
+            if language.regions is None or not language.regions.are_all
+            else "code within"
+        )
     return Support(
         name=name,
         files=(*row.extensions.split(), *row.names.split()),
@@ -45,6 +53,7 @@ def supported(name: str) -> Support:
         imports=language.imports is not None,
         uses=language.uses is not None,
         registered=language.registers is not None,
+        holds="" if language.regions is None else language.regions.holds,
     )
 
 
@@ -54,7 +63,7 @@ def all_supported() -> Iterator[Support]:
     yield from sorted(found, key=lambda each: each.definitions == "")
 
 
-HEADS: Final = ("language", "definitions", "imports", "uses", "registered", "files")
+HEADS: Final = ("language", "definitions", "imports", "uses", "registered", "holds", "files")
 
 
 def cells(support: Support, most_files: int | None = None) -> tuple[str, ...]:
@@ -62,7 +71,13 @@ def cells(support: Support, most_files: int | None = None) -> tuple[str, ...]:
     files = support.files if most_files is None else support.files[:most_files]
     more = " .." if len(files) < len(support.files) else ""
     flags: Sequence[bool] = (support.imports, support.uses, support.registered)
-    return support.name, support.definitions or "-", *("yes" if flag else "-" for flag in flags), " ".join(files) + more
+    return (
+        support.name,
+        support.definitions or "-",
+        *("yes" if flag else "-" for flag in flags),
+        support.holds or "-",
+        " ".join(files) + more,
+    )
 
 
 def as_markdown() -> str:

@@ -1,18 +1,17 @@
 """Components of Svelte: scripts with their reactive values, snippets, and the code in the markup."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
 from codecompass import lazy
 from codecompass.languages.ecmascript import TYPESCRIPT
-from codecompass.languages.ecmascript_components import component
+from codecompass.languages.ecmascript_components import component_regions, with_component
 from codecompass.languages.ecmascript_imports import ecmascript_module
 from codecompass.languages.ecmascript_uses import script_rules
 from codecompass.languages.records import Symbol
-from codecompass.languages.walk.embedded import EmbeddedCode
 from codecompass.languages.walk.markup import braces_code
 
 _SNIPPET: Final = lazy.pattern(
@@ -50,33 +49,24 @@ def _reactive(script: str) -> Iterator[Symbol]:
         yield Symbol(match["name"], "var", match["name"], line, line, signature, "internal")
 
 
-def _with_more(
-    completed: Callable[[Sequence[Symbol], str, int], list[Symbol]], snippets: Sequence[Symbol], reactive: Sequence[Symbol]
-) -> Callable[[Sequence[Symbol], str, int], list[Symbol]]:
-    """Returns the function that adds snippets, and reactive values that no variable declares, to the symbols of a component."""
-
-    def with_more(symbols: Sequence[Symbol], path: str, n_lines: int) -> list[Symbol]:
-        found = completed(symbols, path, n_lines)
-        declared = {symbol.name for symbol in found if symbol.parent < 0}
-        more = [*snippets]
-        for each in reactive:
-            if each.name not in declared:
-                declared.add(each.name)
-                more.append(each)
-        module = ecmascript_module(path)
-        more = [replace(each, qualified_name=".".join((*module, each.name))) for each in more]
-        numbered = sorted([*enumerate(found), *((-1, each) for each in more)], key=lambda item: item[1].line_start)
-        moved = {number: index for index, (number, _) in enumerate(numbered) if number >= 0}
-        return [replace(symbol, parent=moved.get(symbol.parent, -1)) for _, symbol in numbered]
-
-    return with_more
+def _with_more(symbols: Sequence[Symbol], text: str, path: str) -> list[Symbol]:
+    """Returns the symbols with the component, its snippets, and the reactive values that no variable declares."""
+    found = with_component(symbols, text, path)
+    if "{#snippet" not in text and "$:" not in text:
+        return found
+    script = next(iter(_REGIONS.found(text))).text_in(text)
+    declared = {symbol.name for symbol in found if symbol.parent < 0}
+    more = [*_snippets(text, script)]
+    for each in _reactive(script):
+        if each.name not in declared:
+            declared.add(each.name)
+            more.append(each)
+    module = ecmascript_module(path)
+    more = [replace(each, qualified_name=".".join((*module, each.name))) for each in more]
+    numbered = sorted([*enumerate(found), *((-1, each) for each in more)], key=lambda item: item[1].line_start)
+    moved = {number: index for index, (number, _) in enumerate(numbered) if number >= 0}
+    return [replace(symbol, parent=moved.get(symbol.parent, -1)) for _, symbol in numbered]
 
 
-def embedded(text: str) -> EmbeddedCode:
-    """Returns the code of a component."""
-    code = component(braces_code, "javascript", text)
-    snippets, reactive = tuple(_snippets(text, code.script)), tuple(_reactive(code.script))
-    return replace(code, completed=_with_more(code.completed, snippets, reactive)) if snippets or reactive else code
-
-
-SVELTE = replace(TYPESCRIPT, embedded=embedded, uses=script_rules)
+_REGIONS: Final = component_regions(braces_code, "javascript", completed=_with_more)
+SVELTE = replace(TYPESCRIPT, regions=_REGIONS, uses=script_rules)

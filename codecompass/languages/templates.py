@@ -1,7 +1,7 @@
 """Templates with code between `<%` and `%>`: ERB (Ruby), EJS (JavaScript), EEx, HEEx and LEEx (Elixir)."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from msgspec.structs import replace
@@ -9,10 +9,9 @@ from msgspec.structs import replace
 from codecompass import lazy
 from codecompass.languages.ecmascript import JAVASCRIPT
 from codecompass.languages.elixir import ELIXIR
-from codecompass.languages.records import Symbol
 from codecompass.languages.ruby import RUBY
-from codecompass.languages.walk.embedded import EmbeddedCode
 from codecompass.languages.walk.markup import Pieces
+from codecompass.languages.walk.regions import Region, Regions
 
 _TAG: Final = lazy.pattern(r"<%(?P<mark>%|#|!--|[=\-_]{0,2})(?P<code>(?>[^%]++|%(?!>))*)%>")
 _NO_CODE: Final = ("%", "#", "!--")
@@ -55,18 +54,10 @@ def _add(pieces: Pieces, text: str, start: int, end: int) -> None:
     pieces.add(start, end + 1, text[start:last].ljust(end - start) + ";")
 
 
-def _embedding(language: str, reader: Callable[[str], str]) -> Callable[[str], EmbeddedCode]:
-    def embedded(text: str) -> EmbeddedCode:
-        code = reader(text)
-        return EmbeddedCode(language, code, code, range(1, text.count("\n") + 2), _as_found)
-
-    return embedded
+def _code(language: str, reader: Callable[[str], str]) -> Regions:
+    return Regions(holds="code in tags", found=lambda text: (Region(language, 0, len(text), reader(text)),), are_all=True)
 
 
-def _as_found(symbols: Sequence[Symbol], _path: str, _n_lines: int) -> list[Symbol]:
-    return list(symbols)
-
-
-ERB = replace(RUBY, embedded=_embedding("ruby", code_of))
-EJS = replace(JAVASCRIPT, imports=None, embedded=_embedding("javascript", code_of))
-EEX = replace(ELIXIR, embedded=_embedding("elixir", code_of_elixir))
+ERB = replace(RUBY, regions=_code("ruby", code_of))
+EJS = replace(JAVASCRIPT, imports=None, regions=_code("javascript", code_of))
+EEX = replace(ELIXIR, regions=_code("elixir", code_of_elixir))

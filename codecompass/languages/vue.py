@@ -6,9 +6,8 @@ from msgspec.structs import replace
 
 from codecompass import lazy
 from codecompass.languages.ecmascript import TYPESCRIPT
-from codecompass.languages.ecmascript_components import component
+from codecompass.languages.ecmascript_components import component_regions
 from codecompass.languages.ecmascript_uses import script_rules
-from codecompass.languages.walk.embedded import EmbeddedCode
 from codecompass.languages.walk.markup import Pieces, add_expression, in_pascal_case
 
 _VUE: Final = lazy.pattern(
@@ -40,9 +39,4 @@ def vue_code(markup: str) -> str:
     return pieces.whole()
 
 
-def embedded(text: str) -> EmbeddedCode:
-    """Returns the code of a component."""
-    return component(vue_code, "javascript", text)
-
-
-VUE = replace(TYPESCRIPT, embedded=embedded, uses=script_rules)
+VUE = replace(TYPESCRIPT, regions=component_regions(vue_code, "javascript"), uses=script_rules)

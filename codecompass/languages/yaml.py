@@ -12,6 +12,7 @@ from codecompass.languages.keys import MAX_DEPTH, MAX_KEYS, Node, has_keys, keys
 from codecompass.languages.language import Language
 from codecompass.languages.openapi import DEPTH, described_api, is_described
 from codecompass.languages.records import SymbolKind
+from codecompass.languages.template_tags import go_calls
 from codecompass.languages.uses.references import references
 from codecompass.languages.walk.text_rules import Entry
 from codecompass.languages.words import word_set
@@ -125,7 +126,8 @@ YAML = Language(
         "schema",
         r"\$ref[\"']?[ \t]*+:[ \t]*+[\"']?[^\"'\s]*[/#](?P<command>[\w.-]++)"
         r"|^[ \t-]*+(?:needs|extends|depends_on|dependencies|stage)[ \t]*+:[ \t]*+\[?"
-        r"(?P<command2>[\w.-]++(?>(?:[ \t]*+,[ \t]*+[\w.-]++)*))",
+        r"(?P<command2>[\w.-]++(?>(?:[ \t]*+,[ \t]*+[\w.-]++)*))"
+        rf"|{go_calls}",
     ),
     display=Display(line_comment="#", lexer="yaml"),
 )

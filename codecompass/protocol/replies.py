@@ -228,8 +228,9 @@ class FileOutlineReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     metadata: Metadata
 
 
-class FileTextReply(Struct, frozen=True, kw_only=True):
-    """Lines of a file as they are indexed, from `line_start` (1-based) on; the whole file has `line_count` lines."""
+class FileTextReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Lines of a file as they are indexed, from `line_start` (1-based) on; the whole file has `line_count` lines. What was asked
+    for goes on at `next_line`, 0 if it is all here."""
 
     file_path: str
     language: str
@@ -237,6 +238,7 @@ class FileTextReply(Struct, frozen=True, kw_only=True):
     line_count: int
     lines: tuple[str, ...]
     metadata: Metadata
+    next_line: int = 0
 
 
 class DirectoryReply(Struct, frozen=True, kw_only=True):

@@ -44,6 +44,9 @@ MAX_LINE_NUMBER: Final = 100_000_000
 MAX_LINES_READ: Final = 5_000
 """Lines of a file in one answer."""
 
+DEFAULT_LINES_READ: Final = 500
+"""The same without a `limit`: 20 to 25 kB of source, what hosts show a model whole."""
+
 MAX_WAIT_SECONDS: Final = 50
 """Clients time out after 60 seconds by default."""
 
@@ -193,6 +196,20 @@ Explanation = Annotated[
         },
     ),
 ]
+SearchTime = Annotated[
+    int,
+    Meta(
+        ge=1,
+        le=MAX_TIMEOUT_MS,
+        description="a search that takes longer gives what it has",
+        extra={
+            "unit": "ms",
+            "default": QuerySettings().timeout_ms,
+            "lists_default": False,
+            "help": "End a long search after this, with what it has.",
+        },
+    ),
+]
 WaitSeconds = Annotated[int, Meta(ge=0, le=MAX_WAIT_SECONDS, description="wait so long for the end", extra={"unit": "s"})]
 
 ALL_PROJECTS: Final = "*"
@@ -279,23 +296,7 @@ class SearchCode(Request, frozen=True, kw_only=True):
     changed_since: ChangedSince | None = None
     freshness_policy: Freshness | None = None
     ranking_explain_level: Explanation | None = None
-    timeout_ms: (
-        Annotated[
-            int,
-            Meta(
-                ge=1,
-                le=MAX_TIMEOUT_MS,
-                description="a search that takes longer gives what it has",
-                extra={
-                    "unit": "ms",
-                    "default": QuerySettings().timeout_ms,
-                    "lists_default": False,
-                    "help": "End a long search after this, with what it has.",
-                },
-            ),
-        ]
-        | None
-    ) = None
+    timeout_ms: SearchTime | None = None
     why_not: (
         Annotated[
             FilePath,
@@ -365,6 +366,31 @@ class GetFileOutline(Request, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=10_000, extra={"unit": "nodes", "help": "Show so many definitions at most."})] | None = (
         None
     )
+
+
+class ReadFile(Request, frozen=True, kw_only=True):
+    """Lines of a file as they are indexed. For clients whose files lie elsewhere, and for the page for people."""
+
+    tool: ClassVar[str] = "read_file"
+
+    path: Annotated[
+        FilePath,
+        Meta(
+            description="relative to the workspace; lines may stand behind it, then the others are left out: `src/x.py:120-180`",
+            extra={"listed": "src/x.py, src/x.py:120-180"},
+        ),
+    ]
+    line_start: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=MAX_LINE_NUMBER,
+            description="the first line. An answer that is not the rest of the file says where to go on",
+            extra={"unit": "lines", "lists_default": False},
+        ),
+    ] = 1
+    line_end: Annotated[int, Meta(ge=1, le=MAX_LINE_NUMBER, description="the last line", extra={"unit": "lines"})] | None = None
+    limit: Annotated[int, Meta(ge=1, le=MAX_LINES_READ, extra={"unit": "lines"})] = DEFAULT_LINES_READ
 
 
 class GetSymbolHierarchy(Request, frozen=True, kw_only=True):
@@ -440,6 +466,7 @@ class FindReferences(Request, frozen=True, kw_only=True):
             extra={"help": "location leaves out the lines of code."},
         ),
     ] = "line"
+    timeout_ms: SearchTime | None = None
 
 
 class GetCallGraph(Request, frozen=True, kw_only=True):
@@ -647,19 +674,6 @@ class HealthCheck(Request, frozen=True, kw_only=True):
     tool: ClassVar[str] = "health_check"
 
 
-class ReadFile(Request, frozen=True, kw_only=True):
-    """The text of a file as it is indexed, for the page for people. Not a tool, because agents read files themselves.
-
-    `line_start` counts from 1; at most `line_count` lines are returned.
-    """
-
-    tool: ClassVar[str] = "read_file"
-
-    path: FilePath
-    line_start: Annotated[int, Meta(ge=1, le=MAX_LINE_NUMBER)] = 1
-    line_count: Annotated[int, Meta(ge=1, le=MAX_LINES_READ)] = MAX_LINES_READ
-
-
 class CountUses(Request, frozen=True, kw_only=True):
     """How often the definitions that begin in some lines of a file are used, for the page for people. Not a tool."""
 
@@ -680,12 +694,13 @@ class ListDirectory(Request, frozen=True, kw_only=True):
 
 
 PageRequest = ReadFile | ListDirectory | CountUses
-"""Requests of the page for people that are no tools."""
+"""Requests that the page for people makes as such. But for the first they are no tools."""
 
 AnyRequest = (
     SearchCode
     | LocateSymbol
     | GetFileOutline
+    | ReadFile
     | GetSymbolHierarchy
     | FindReferences
     | GetCallGraph

@@ -17,11 +17,11 @@ from codecompass.languages.records import EXPORT
 from codecompass.protocol.encode import encoded_size
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import DirectoryReply, FileOutlineReply, FileTextReply, OutlineNode
-from codecompass.protocol.requests import GetFileOutline, ListDirectory, ReadFile
+from codecompass.protocol.requests import DEFAULT_LINES_READ, MAX_LINE_NUMBER, GetFileOutline, ListDirectory, ReadFile
 from codecompass.query.filters import chosen_files
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions
-from codecompass.query.path_globs import plain_path, relative_to_root, without_lines
+from codecompass.query.path_globs import lines_of_path, plain_path, relative_to_root, without_lines
 from codecompass.query.source_lines import cut, lines_of
 from codecompass.query.words.query_words import query_words
 from codecompass.query.words.retrieval import file_query
@@ -45,7 +45,7 @@ METADATA_BYTES: Final = 1000
 """An upper bound for the part of an answer that is not nodes."""
 
 MAX_TEXT_CHARACTERS: Final = 1_000_000
-"""Limit for the text in one answer: the default for the largest file that is indexed."""
+"""Limit for the text in one answer to a request for more lines than by default: the largest file that is indexed by default."""
 
 MAX_NAMES: Final = 1_000
 """Names in a directory that are listed."""
@@ -85,28 +85,43 @@ def get_file_outline(
     )
 
 
-def read_file(snapshot: Snapshot, request: ReadFile, state: AnswerState) -> FileTextReply:
-    """Returns lines of a file, fewer if the file is shorter or the text would be too large; always the first one.
+def read_file(
+    snapshot: Snapshot,
+    request: ReadFile,
+    state: AnswerState,
+    options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
+) -> FileTextReply:
+    """Returns lines of a file from `line_start` on, or those behind its path; fewer if the file is shorter or the text would be
+    too large, but always one.
 
     Raises FileNotFound, like `get_file_outline`, if the file is not indexed.
     """
     file = known_file(snapshot, request.path, state.workspace)
-    first = min(request.line_start, max(1, file.line_count))
+    asked = lines_of_path(request.path) if request.line_start == 1 and request.line_end is None else None
+    first, wanted = asked or (request.line_start, request.line_end or MAX_LINE_NUMBER)
+    length = max(1, file.line_count)
+    warnings = (f"line {first} is behind the end; the last line is shown",) if first > length else ()
+    first = min(first, length)
+    wanted = min(max(first, wanted), file.line_count)
+    last = min(wanted, first + request.limit - 1)
     kept: list[str] = []
-    size = 0
-    for line in lines_of(snapshot, file.id, first, first + request.line_count - 1):
+    size, most = 0, MAX_TEXT_CHARACTERS if request.limit > DEFAULT_LINES_READ else options.max_result_bytes
+    for line in lines_of(snapshot, file.id, first, last):
         shown = cut(line, LINE_CHARACTERS)
         size += len(shown) + 1
-        if kept and size > MAX_TEXT_CHARACTERS:
+        if kept and size > most:
             break
         kept.append(shown)
+    end = first + len(kept) - 1
+    is_cut = end < wanted
     return FileTextReply(
         file_path=file.path,
         language=file.language,
         line_start=first,
         line_count=file.line_count,
+        next_line=end + 1 if is_cut else 0,
         lines=tuple(kept),
-        metadata=answer_metadata(snapshot, state, is_truncated=len(kept) < file.line_count),
+        metadata=answer_metadata(snapshot, state, warnings=warnings, is_truncated=is_cut),
     )
 
 

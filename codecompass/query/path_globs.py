@@ -41,6 +41,8 @@ WILDCARDS: Final = frozenset("*?[{")
 _LINES: Final = lazy.pattern(
     r"(?<=[^\s,])(?::\d{1,7}(?:-\d{1,7})?(?::\d{1,7})?|#L\d{1,7}(?:C\d+)?(?:-L?\d{1,7}(?:C\d+)?)?):?(?=\s*(?:,|$))"
 )
+_LINE_NUMBERS: Final = lazy.pattern(r"(?<![C\d])\d+")
+"""Of lines behind a path, not of columns as in `#L10C5-L12C1`."""
 _STARS: Final = lazy.pattern(r"\*{2,}(?:/\*{2,})*(?=/)|\*{2,}")
 _TOKEN: Final = lazy.pattern(r"\*\*/|\*\*|\*|\?|\[[!^]?[^\[\]]+\]|[{},]|[^*?\[{},]+|.", re.DOTALL)
 
@@ -107,6 +109,16 @@ def relative_request(request: _Filtered, root: str) -> _Filtered:
 def without_lines(text: str) -> str:
     """Returns a path or glob without the lines that follow it: `src/x.py` for `src/x.py:10-20` and `src/x.py#L10`."""
     return _LINES.sub("", text)
+
+
+def lines_of_path(text: str) -> tuple[int, int] | None:
+    """Returns the lines (1-based, inclusive) that follow a path, as for `without_lines`; None if none do."""
+    found = _LINES.search(text)
+    if found is None:
+        return None
+    numbers = [int(number) for number in _LINE_NUMBERS.findall(found[0])]
+    first = max(1, numbers[0])
+    return first, max(first, numbers[1] if "-" in found[0] else first)
 
 
 def expression_of(glob: str, *, is_whole: bool = False) -> str:

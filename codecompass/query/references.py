@@ -115,7 +115,7 @@ def references_reply(
         others = _others_of_page(
             elsewhere.lines(request.role, include_tests=request.include_tests), request, len(wanted), len(bound)
         )
-    warnings += ("timed out before all files were read; the counts cover only those that were",) * found.is_cut
+    warnings += ("timed out before all files were read; the counts cover only those that were. Raise timeout_ms",) * found.is_cut
     return FindReferencesReply(
         definition=definitions[0],
         definitions=definitions if n_definitions > 1 else (),

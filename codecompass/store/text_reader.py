@@ -117,18 +117,14 @@ class TextReader:
 
     def search_chunks(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[ChunkHit]:  # noqa: B008 (frozen)
         """Returns the best chunks, best first; ties by file and line, so that equal indexes give equal pages."""
-        hits = [unpack_chunk_key(key, score, address) for key, score, address in self._search(words, limit, where)]
-        hits.sort(key=lambda hit: (-hit.score, hit.file_id, hit.line_start))
-        return hits
+        return _chunk_hits(self._search(words, limit, where))
 
     def weighed_chunks(self, search: WeighedSearch) -> list[ChunkHit]:
         """Returns the chunks with the largest sums, best first; each word counts once."""
         if not search.worth or search.limit < 1 or search.where.file_ids == ():
             return []
         found = self._keys(self._queries.weighed(search.worth, search.where, search.least_words), search.limit)
-        hits = [unpack_chunk_key(key, score, address) for key, score, address in found if score >= search.least]
-        hits.sort(key=lambda hit: (-hit.score, hit.file_id, hit.line_start))
-        return hits
+        return _chunk_hits([each for each in found if each[1] >= search.least])
 
     def search_symbols(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[SymbolHit]:  # noqa: B008 (frozen)
         """Returns the best symbols by name parts, signature and doc, best first."""
@@ -212,6 +208,12 @@ class TextReader:
             addresses = [address for _, address in self._searcher.search(query, limit, count=False).hits]
             keys: list[int] = self._searcher.fast_field_values("key", addresses)  # type: ignore[assignment]  # none is missing
         return dict(zip(keys, addresses, strict=True))
+
+
+def _chunk_hits(found: Sequence[_Found]) -> list[ChunkHit]:
+    """Returns what was found, best first; ties by file and line, which is the order of their keys."""
+    by_score = sorted([(-score, key, address) for key, score, address in found])
+    return [unpack_chunk_key(key, -score, address) for score, key, address in by_score]
 
 
 def _searcher(directory: Path) -> tantivy.Searcher:

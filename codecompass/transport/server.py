@@ -7,7 +7,6 @@ background the server recovers interrupted jobs, surveys the known projects, and
 """
 
 import resource
-import sys
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -36,6 +35,7 @@ from codecompass.actors.workbench import IndexWorkbench, Workbench
 from codecompass.actors.worker_pool import WorkerPool, default_pool_size, open_worker_pool
 from codecompass.actors.workspace import WorkspaceSettings
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
+from codecompass.memory import resident_bytes
 from codecompass.nurseries import open_nursery
 from codecompass.projects.commit_workspaces import CommitWorkspaces
 from codecompass.projects.detection import RoutingRules
@@ -444,13 +444,3 @@ def watcher_limit() -> int | None:
         return int(Path("/proc/sys/fs/inotify/max_user_instances").read_text())
     except (OSError, ValueError):
         return None
-
-
-def resident_bytes() -> int:
-    """Returns the resident memory of this process in bytes; 0 if the system does not say."""
-    if sys.platform != "linux":
-        return 0
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
-    except (OSError, ValueError, IndexError):
-        return 0

@@ -119,8 +119,9 @@ def lexer_of(language: str) -> Lexer | None:
     """Returns the lexer of one of our languages; None for one that is shown plain, as those with code of another one are."""
     name: str | None = None
     options: Mapping[str, bool] = {}
-    if language in SYMBOL_LANGUAGES and described(language).embedded is None:
-        display = described(language).display
+    described_as = described(language)
+    regions, display = described_as.regions, described_as.display
+    if language in SYMBOL_LANGUAGES and (regions is None or not regions.are_all or described_as.outline is not None):
         name, options = language if display.lexer == "" else display.lexer, display.lexer_options
     if name is None:
         return None

@@ -15,8 +15,8 @@ from codecompass.languages.records import Symbol
 from codecompass.languages.uses.lexical_rules import lexical_rules
 from codecompass.languages.uses.occurrences import occurrences
 from codecompass.languages.uses.packed_uses import packed
-from codecompass.languages.walk.embedded import embedded_code
 from codecompass.languages.walk.extract import Extraction, extract, parse
+from codecompass.languages.walk.regions import Contents, uses_in_regions, with_regions
 from codecompass.languages.walk.text_symbols import outlined
 from codecompass.units import SECONDS
 from codecompass.worker.messages import Batch, FileSymbols, FileText
@@ -85,25 +85,47 @@ class Parsers:
             self._known[name] = known
         return known
 
+    def read(self, name: str, text: str, path: str) -> Extraction | None:
+        """Returns what a text in a language in the file at a path defines and imports; None if the language has no grammar or
+        its rules are defective."""
+        known = self.get(name)
+        if known is None:
+            return None
+        try:
+            return _extraction(*known, text.encode("utf-8", "surrogatepass"), path)
+        except _DEFECTS:
+            return None
+
 
 def parse_file(batch: Batch, text: FileText, source: bytes, parsers: Parsers) -> FileSymbols:
     """Returns the symbols, imports and uses of a file. Kills the process if the parse exceeds its CPU time."""
     if text.content_hash in batch.quarantined:
         return FileSymbols(text.path, text.content_hash, reason="quarantined")
-    if _holds_other_code(text.language):
-        return _parse_embedded(batch, text, source, parsers)
     known = parsers.get(text.language)
     if known is None:
         return FileSymbols(text.path, text.content_hash, reason="no_grammar")
     language, parser = known
+    regions = language.regions
     try:
         with ending_limit(batch.parse_cpu_seconds):
-            extraction = _extraction(language, parser, source, text.path)
+            is_read = regions is None or not regions.are_all or language.outline is not None
+            own = _extraction(language, parser, source, text.path) if is_read else _NOTHING
+            if regions is not None and regions.may_be_in(source):
+                written = source.decode("utf-8", "surrogatepass")
+                contents = with_regions(text.language, written, text.path, own, parsers.read)
+                own = contents.extraction
     except _DEFECTS:
         return FileSymbols(text.path, text.content_hash, reason="parse_failed")
-    is_deferred = batch.defers_uses and lexical_rules(text.language) is not None
-    uses = None if is_deferred else read_uses(batch, text.language, source, extraction.symbols)
-    return FileSymbols(text.path, text.content_hash, extraction.symbols, extraction.imports, uses)
+    if regions is not None and regions.are_all:
+        uses: bytes | None = _uses_in_regions(batch, contents, written, text.language)
+    elif batch.defers_uses and lexical_rules(text.language) is not None:
+        uses = None
+    else:
+        uses = read_uses(batch, text.language, source, own.symbols)
+    return FileSymbols(text.path, text.content_hash, own.symbols, own.imports, uses)
+
+
+_NOTHING: Final = Extraction((), (), has_errors=False)
 
 
 def read_uses(batch: Batch, language: str, source: bytes, symbols: Sequence[Symbol]) -> bytes:
@@ -116,46 +138,23 @@ def read_uses(batch: Batch, language: str, source: bytes, symbols: Sequence[Symb
         return b""
 
 
+def _uses_in_regions(batch: Batch, contents: Contents, written: str, language: str) -> bytes:
+    """As `read_uses`, for a file in a language whose files have uses only in their regions."""
+    try:
+        with ending_limit(batch.parse_cpu_seconds):
+            return packed(uses_in_regions(contents, written, language, occurrences))
+    except _DEFECTS:
+        return b""
+
+
 def _extraction(language: Language, parser: tree_sitter.Parser | None, source: bytes, path: str) -> Extraction:
     if parser is None:
         return outlined(language, source, path)
     return extract(language, parse(language, parser, source).root_node, source, path)
 
 
-def _parse_embedded(batch: Batch, text: FileText, source: bytes, parsers: Parsers) -> FileSymbols:
-    """As `parse_file`, for a file that holds code of another language."""
-    try:
-        with ending_limit(batch.parse_cpu_seconds):
-            code = embedded_code(text.language, source)
-        if code is None:
-            return FileSymbols(text.path, text.content_hash)
-        known = parsers.get(code.language)
-        if known is None:
-            return FileSymbols(text.path, text.content_hash, reason="no_grammar")
-        language, parser = known
-        with ending_limit(batch.parse_cpu_seconds):
-            script = code.script.encode("utf-8", "surrogatepass")
-            extraction = _extraction(language, parser, script, text.path)
-            placed = code.placed(extraction, text.path)
-    except _DEFECTS:
-        return FileSymbols(text.path, text.content_hash, reason="parse_failed")
-    try:
-        with ending_limit(batch.parse_cpu_seconds):
-            uses = packed(code.placed_uses(occurrences(text.language, code.text, extraction.symbols)))
-    except _DEFECTS:
-        uses = b""
-    return FileSymbols(text.path, text.content_hash, placed.symbols, placed.imports, uses)
-
-
 _DEFECTS: Final = (ValueError, RecursionError, AttributeError, IndexError, TypeError, KeyError)
 """Exceptions that a defect in the rules of a language raises. The file loses its symbols or uses, but the job continues."""
-
-
-def _holds_other_code(name: str) -> bool:
-    try:
-        return load(name).embedded is not None
-    except (KeyError, ImportError):
-        return False  # it has no parser either
 
 
 def _load(name: str) -> tuple[Language, tree_sitter.Parser | None] | None:

@@ -116,7 +116,7 @@ def _content(root: bytes, path: str, limits: TextLimits) -> bytes | None:
         os.close(descriptor)
     if looks_binary(content[:BINARY_PROBE_BYTES]):
         return None
-    if content.isascii():
+    if content.isascii() and b"\0" not in content:
         return content
     found = classify(content, limits)
     return found.text.encode("utf-8", "surrogatepass") if isinstance(found, Text) else None

@@ -33,7 +33,7 @@ def test_a_healthy_installation_has_no_failure(cli, shop, indexed):
 
 def test_the_grammars_of_all_languages_are_loaded(cli):
     assert status_of(cli("doctor", "--json"), "grammars")[0] == "ok"
-    assert len(SYMBOL_LANGUAGES) == 110
+    assert len(SYMBOL_LANGUAGES) == 121
 
 
 def test_a_worker_that_does_not_work_fails(cli, monkeypatch):

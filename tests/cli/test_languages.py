@@ -12,6 +12,7 @@ def test_a_table_says_how_far_each_language_is_supported(cli):
     assert rows["ruby"]["definitions"] == "tree"
     assert [rows["ruby"][trait] for trait in ("imports", "uses", "registered")] == [True, True, True]
     assert rows["vue"]["definitions"] == "code within"
+    assert (rows["html"]["holds"], rows["csv"]["holds"]) == ("scripts, styles", "")
     assert rows["terraform"]["definitions"] == "text"
     assert rows["csv"] == rows["csv"] | {"definitions": "", "module": "", "uses": False}
 
@@ -25,6 +26,7 @@ def test_the_module_that_reads_a_file_is_named(cli, tmp_path: Path):
 
     assert done.out.strip().endswith(
         "deploy: python, read by codecompass.languages.python with the grammar python: definitions, imports, uses, registered"
+        "; marked strings are read as other languages"
     )
     assert read["language"] == "python"
     assert read["support"]["module"] == "codecompass.languages.python"

@@ -4,6 +4,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -127,26 +128,27 @@ def organisation(urls: Sequence[str], directory: Path) -> Iterator[Organisation]
 
 
 class ServedLibrary(Struct, frozen=True):
-    """A server on a local port."""
+    """A server on a local port; `metrics_port` is 0 if it has none."""
 
     server: LibraryServer
     port: int
+    metrics_port: int = 0
 
 
 @asynccontextmanager
 async def serving_library(
-    settings: Settings, cache: Path, *, n_ready: int = 1, webhook_secret: str = ""
+    settings: Settings, cache: Path, *, n_ready: int = 1, webhook_secret: str = "", has_metrics_port: bool = False
 ) -> AsyncIterator[ServedLibrary]:
     """Yields an HTTP server over an engine; stops it after the block."""
     launch = LibraryLaunch(settings=settings, cache=cache, webhook_secret=webhook_secret)
     async with open_library_server(launch) as server, trio.open_nursery() as nursery:
         sockets = open_sockets("127.0.0.1", 0)
         port = sockets[0].getsockname()[1]
-        await nursery.start(
-            lambda task_status: serve_library(server, sockets, limits=HttpLimits(stop=1), task_status=task_status)
-        )
+        metrics_sockets = open_sockets("127.0.0.1", 0) if has_metrics_port else ()
+        metrics_port = metrics_sockets[0].getsockname()[1] if metrics_sockets else 0
+        await nursery.start(partial(serve_library, server, sockets, metrics_sockets=metrics_sockets, limits=HttpLimits(stop=1)))
         try:
             await until(lambda: server.monitor.is_ready or not n_ready, seconds=30)
-            yield ServedLibrary(server, port)
+            yield ServedLibrary(server, port, metrics_port)
         finally:
             server.core.stop()

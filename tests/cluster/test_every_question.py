@@ -353,6 +353,7 @@ def tools_about(name: str, secret: str) -> list[tuple[str, dict]]:
         ("locate_symbol", {"name": f"{path}:7"}),
         ("locate_symbol", {"name": f"{secret.title()}Engin"}),
         ("get_file_outline", {"path": path}),
+        ("read_file", {"path": path}),
         ("find_references", {"symbol_name": "common_helper"}),
         ("get_call_graph", {"symbol_name": "common_helper"}),
         ("get_symbol_hierarchy", {"symbol_name": symbol}),

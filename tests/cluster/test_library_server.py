@@ -179,7 +179,34 @@ async def test_what_would_index_says_who_does(house, tmp_path):
     assert {each["error"]["code"] for each in (*answers, compared)} == {"not_here"}
     assert all("cluster add" in each["error"]["message"] for each in answers)
     assert not {each["name"] for each in tools} & {"index_repo", "sync_repo", "index_repository", "diff_context"}
-    assert {"search_code", "list_refs", "health_check"} <= {each["name"] for each in tools}
+    assert {"search_code", "list_refs", "read_file", "health_check"} <= {each["name"] for each in tools}
+
+
+@cluster
+async def test_metrics_need_no_token_on_a_port_of_their_own_which_answers_for_nothing_else(house, tmp_path):
+    headers = await add_alpha(house)
+    async with serving_library(house.settings(), tmp_path / "cache", has_metrics_port=True) as served:
+        await said(served, headers, "search_code", query="wheels", workspace="alpha")
+        open_to_all = await ask(served.metrics_port, "GET", "/metrics")
+        elsewhere = await ask(served.port, "GET", "/metrics")
+        question = await ask(served.metrics_port, "POST", "/", call("search_code", {"query": "wheels"}))
+
+    assert b'codecompass_tool_calls_total{tool="search_code",transport="http",outcome="ok"} 1' in open_to_all.body
+    assert b"alpha" not in open_to_all.body
+    assert (elsewhere.status, question.status) == (401, 404)
+
+
+@cluster
+async def test_lines_of_a_file_are_read_where_no_client_has_it(house, tmp_path):
+    headers = await add_alpha(house)
+    async with serving_library(house.settings(), tmp_path / "cache") as served:
+        whole = await said(served, headers, "read_file", workspace="alpha", path="src/alpha_engine.py")
+        second = await said(served, headers, "read_file", workspace="alpha", path="src/alpha_engine.py:2")
+        missing = await said(served, headers, "read_file", workspace="alpha", path="/etc/passwd")
+
+    assert any("def turn_alpha" in line for line in whole["lines"])
+    assert second["lines"] == whole["lines"][1:2]
+    assert missing["error"]["code"] == "file_not_found"
 
 
 # Several servers.

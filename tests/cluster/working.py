@@ -19,6 +19,7 @@ from codecompass.cluster.remotes import RemoteLimits
 from codecompass.cluster.repositories import Repositories, Repository
 from codecompass.cluster.schedule import Times
 from codecompass.cluster.worker import WorkerOptions, run_worker
+from codecompass.cluster.worker_measures import WorkerMeasures
 from codecompass.settings import ClusterSettings, IndexSettings, Settings
 from codecompass.store.layout import HomeLayout
 from tests.cluster.processes import DEADLINE_SECONDS, LoggedProcess
@@ -36,11 +37,13 @@ def settings(prefix: str) -> Settings:
 
 
 @asynccontextmanager
-async def working(engine: Engine, home: Path, jobs: int = 1) -> AsyncIterator[None]:
+async def working(engine: Engine, home: Path, jobs: int = 1, measures: WorkerMeasures | None = None) -> AsyncIterator[None]:
     """Runs a worker in this process for the duration of the block."""
     stop = trio.Event()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(run_worker, engine, settings(engine.names.prefix), HomeLayout(home), stop, options(jobs))
+        nursery.start_soon(
+            run_worker, engine, settings(engine.names.prefix), HomeLayout(home), stop, replace(options(jobs), measures=measures)
+        )
         try:
             yield
         finally:

@@ -17,7 +17,7 @@ from tests.transport.http.client import ask, connect, message, modern, modern_he
 from tests.ui.pages import PAGE_SETTINGS, page_server
 
 ALLOWED: Final[Mapping[str, str]] = {
-    "transport/server.py:resident_bytes": "reads /proc, which is memory",
+    "memory.py:resident_bytes": "reads /proc, which is memory",
     "transport/server.py:watcher_limit": "reads /proc, before the first request",
     "store/filesystem.py:mounts": "reads /proc, after a call that gave no sign for 250 ms",
     "actors/watching/mounts.py:_read": "reads /proc, when something was mounted or unmounted",
@@ -74,7 +74,7 @@ async def test_a_server_waits_for_no_disk_lock_git_or_name_server_on_its_event_l
         trio.lowlevel.remove_instrument(watch)
         sys.setprofile(None)  # no step ends for a watch that has been removed
 
-    assert any(call.place == "transport/server.py:resident_bytes" for call in watch.found), "the watch sees nothing"
+    assert any(call.place == "memory.py:resident_bytes" for call in watch.found), "the watch sees nothing"
     if found := "\n".join(watch.report(without=ALLOWED)):
         pytest.fail(found)
 

@@ -20,6 +20,7 @@ CALLS = [
     ("search_code", {"query": "a.*b", "mode": "regex", "limit": 3, "detail_level": "context"}),
     ("locate_symbol", {"name": "Order", "kind": "class"}),
     ("get_file_outline", {"path": "src/shop/orders.py"}),
+    ("read_file", {"path": "src/shop/orders.py:3-9", "line_start": 2, "limit": 4}),
     ("get_symbol_hierarchy", {"symbol_name": "validate", "direction": "both"}),
     ("find_related_symbols", {"symbol_name": "OrderError", "scope": "module"}),
     ("get_code_context", {"query": "price", "max_tokens": 500}),

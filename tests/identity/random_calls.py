@@ -27,6 +27,7 @@ TOOLS = {
                               "ref", "project_id", "path", "limit"]),
     "locate_symbol": ("name", ["detail_level", "kind", "language", "ref", "project_id", "compact", "limit"]),
     "get_file_outline": ("path", ["depth", "language", "ref", "project_id", "limit"]),
+    "read_file": ("path", ["ref", "project_id", "limit"]),
     "find_references": ("symbol_name", ["role", "confidence", "limit", "offset", "path", "detail_level"]),
     "get_call_graph": ("symbol_name", ["direction", "depth", "limit", "path"]),
     "get_symbol_hierarchy": ("symbol_name", ["direction", "relation", "path", "ref", "project_id"]),

@@ -15,8 +15,8 @@ from tree_sitter_language_pack import get_language, get_parser
 from codecompass import languages
 from codecompass.languages.records import Import, Symbol
 from codecompass.languages.uses.occurrences import occurrences, occurrences_of
-from codecompass.languages.walk.embedded import embedded_code
 from codecompass.languages.walk.extract import Extraction, extract, parse
+from codecompass.languages.walk.regions import with_regions
 from codecompass.languages.walk.text_symbols import outlined
 
 TESTDATA = Path(__file__).parent.parent / "testdata" / "languages"
@@ -28,15 +28,25 @@ def samples_of(name: str) -> list[Path]:
 
 
 def extraction(name: str, source: bytes, path: str) -> Extraction:
-    if languages.load(name).embedded is not None:
-        code = embedded_code(name, source)
-        if code is None:
-            return Extraction((), (), has_errors=False)
-        return code.placed(extraction(code.language, code.script.encode("utf-8", "surrogatepass"), path), path)
+    language = languages.load(name)
+    regions = language.regions
+    if regions is not None and regions.are_all and language.outline is None:
+        own = Extraction((), (), has_errors=False)
+    else:
+        own = alone(name, source, path)
+    return with_regions(name, source.decode("utf-8", "replace"), path, own, read_region).extraction
+
+
+def alone(name: str, source: bytes, path: str) -> Extraction:
+    """Returns what a language finds in a text, without regions of other languages."""
     language = languages.load(name)
     if language.outline is not None:
         return outlined(language, source, path)
     return extract(language, parse(language, get_parser(language.grammar), source).root_node, source, path)
+
+
+def read_region(name: str, text: str, path: str) -> Extraction | None:
+    return alone(name, text.encode("utf-8", "surrogatepass"), path) if name in languages.SYMBOL_LANGUAGES else None
 
 
 def symbol_line(symbol: Symbol, symbols: tuple[Symbol, ...]) -> str:
@@ -157,7 +167,8 @@ def test_every_rule_names_a_node_type_of_the_grammar(name):
 
 @pytest.mark.parametrize("name", FOLDERS)
 def test_the_uses_of_one_name_are_those_among_all_names(name):
-    if languages.load(name).embedded is not None:
+    regions = languages.load(name).regions
+    if regions is not None and regions.are_all:
         return
     for path in samples_of(name):
         text = path.read_text(errors="surrogateescape")

@@ -19,8 +19,14 @@ PARSED = [name for name in languages.SYMBOL_LANGUAGES if languages.load(name).ou
 FORMATS = [name for name in languages.SYMBOL_LANGUAGES if name not in PARSED and lexical_rules(name) is not None]
 """Formats that are read as text and whose references are known."""
 
+
+def has_uses_in_regions(language):
+    regions = languages.load(language).regions
+    return regions is not None and regions.are_all
+
+
 NAMES = [*PARSED, *FORMATS]
-LANGUAGES = [name for name in PARSED if name not in ("tsx", "typescript") and languages.load(name).embedded is None]
+LANGUAGES = [name for name in PARSED if name not in ("tsx", "typescript") and not has_uses_in_regions(name)]
 """All languages except those that share their words with another."""
 
 HEADS = ("cpp", "csharp", "java", "javascript", "php", "python", "ruby", "rust", "swift")

@@ -2,8 +2,8 @@
 
 import pytest
 
+from codecompass.languages import described
 from codecompass.languages.uses.occurrences import occurrences
-from codecompass.languages.walk.embedded import embedded_code
 from codecompass.worker.parsing import interrupting_limit
 
 CPU_SECONDS = 3
@@ -103,11 +103,15 @@ EEX = r"""<%!-- A comment: hidden() --%>
 """
 
 
+def region_of(language, text):
+    (region,) = described(language).regions.in_text(text)
+    return region
+
+
 def calls(language, text):
-    code = embedded_code(language, text.encode())
-    assert code is not None
-    assert [len(line) for line in code.text.split("\n")] == [len(line) for line in text.split("\n")]
-    found = occurrences(code.language, code.text, ())
+    region = region_of(language, text)
+    assert [len(line) for line in region.code.split("\n")] == [len(line) for line in text.split("\n")]
+    found = occurrences(region.language, region.code, ())
     return {f"{use.line} {each.name} {use.receiver}".strip() for each in found for use in each.uses}
 
 
@@ -141,13 +145,11 @@ def test_a_template_uses_what_its_code_uses(language, text, expected):
 @pytest.mark.parametrize("unit", ["<%", "<%= ", "%>", "{", " {a", "<%# ", "<.a", "<A.b", "=%>\n"])
 def test_a_hostile_template_takes_bounded_time(language, unit):
     with interrupting_limit(CPU_SECONDS):
-        embedded_code(language, (unit * (200_000 // len(unit))).encode())
-        embedded_code(language, (unit * (200_000 // len(unit)) + "%>").encode())
+        region_of(language, unit * (200_000 // len(unit)))
+        region_of(language, unit * (200_000 // len(unit)) + "%>")
 
 
 @pytest.mark.parametrize(("language", "text"), [("erb", ERB), ("ejs", EJS), ("eex", EEX)], ids=["erb", "ejs", "eex"])
 def test_a_template_that_is_cut_off_keeps_its_lines(language, text):
     for end in range(0, len(text), 7):
-        code = embedded_code(language, text[:end].encode())
-        assert code is not None
-        assert code.text.count("\n") == text[:end].count("\n")
+        assert region_of(language, text[:end]).code.count("\n") == text[:end].count("\n")

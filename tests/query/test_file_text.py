@@ -1,4 +1,4 @@
-"""The text of a file for the web page: from the index, bounded, and of indexed files only."""
+"""`read_file`: the text of a file from the index, bounded, and of indexed files only."""
 
 import pytest
 
@@ -6,6 +6,7 @@ from codecompass import query
 from codecompass.errors import FileNotFound
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import MAX_LINES_READ, ReadFile
+from codecompass.query.options import MAX_RESULT_BYTES
 from codecompass.query.outline import LINE_CHARACTERS, MAX_TEXT_CHARACTERS
 from tests.support.workspace import TestWorkspace
 
@@ -32,12 +33,48 @@ async def test_lines_are_those_of_the_file_wherever_one_begins(read):
     lines = [f"value_{number} = {number}" for number in range(1, 1_001)]
     ask = await read({"a.py": "\n".join(lines) + "\n"})
 
-    whole, middle, behind = ask("a.py"), ask("a.py", line_start=500, line_count=3), ask("a.py", line_start=5_000)
+    whole, middle, behind = ask("a.py", limit=2_000), ask("a.py", line_start=500, limit=3), ask("a.py", line_start=5_000)
 
     assert list(whole.lines) == lines
     assert (whole.line_start, whole.line_count, whole.metadata.result_completeness) == (1, 1_000, "complete")
     assert (middle.line_start, list(middle.lines)) == (500, lines[499:502])
+    assert (middle.next_line, middle.metadata.result_completeness) == (503, "truncated")
     assert (behind.line_start, list(behind.lines)) == (1_000, lines[-1:])
+    assert behind.metadata.warnings == ("line 5000 is behind the end; the last line is shown",)
+
+
+@pytest.mark.parametrize(
+    ("asked", "first", "last"),
+    [
+        ({"path": "a.py:120-122"}, 120, 122),
+        ({"path": "a.py#L7-L9"}, 7, 9),
+        ({"path": "a.py:998"}, 998, 998),
+        ({"path": "a.py:120-110"}, 120, 120),
+        ({"path": "a.py", "line_start": 5, "line_end": 6}, 5, 6),
+        ({"path": "a.py", "line_end": 2}, 1, 2),
+        ({"path": "a.py:7-9", "line_start": 990}, 990, 1_000),
+        ({"path": "a.py:990-4000"}, 990, 1_000),
+    ],
+)
+async def test_the_lines_asked_for_are_all_of_the_answer(read, asked, first, last):
+    lines = [f"value_{number} = {number}" for number in range(1, 1_001)]
+    ask = await read({"a.py": "\n".join(lines) + "\n"})
+
+    found = ask(**asked)
+
+    assert (found.line_start, list(found.lines)) == (first, lines[first - 1 : last])
+    assert (found.next_line, found.metadata.result_completeness) == (0, "complete")
+
+
+async def test_a_long_file_goes_on_where_its_answer_says(read):
+    lines = [f"value_{number} = {number}" for number in range(1, 1_201)]
+    ask = await read({"a.py": "\n".join(lines) + "\n"})
+    found = [ask("a.py")]
+    while found[-1].next_line:
+        found.append(ask("a.py", line_start=found[-1].next_line))
+
+    assert [line for part in found for line in part.lines] == lines
+    assert [part.metadata.result_completeness for part in found] == ["truncated", "truncated", "complete"]
 
 
 async def test_what_the_disk_says_meanwhile_is_not_what_was_indexed(read, workspace):
@@ -73,7 +110,8 @@ async def test_an_answer_is_bounded_in_lines_and_characters(read):
         }
     )
 
-    assert len(ask("many.txt").lines) == MAX_LINES_READ
-    assert ask("many.txt").metadata.result_completeness == "truncated"
-    assert sum(map(len, ask("large.txt").lines)) <= MAX_TEXT_CHARACTERS
+    assert len(ask("many.txt", limit=MAX_LINES_READ).lines) == MAX_LINES_READ
+    assert ask("many.txt", limit=MAX_LINES_READ).metadata.result_completeness == "truncated"
+    assert sum(map(len, ask("large.txt", limit=MAX_LINES_READ).lines)) <= MAX_TEXT_CHARACTERS
+    assert sum(map(len, ask("large.txt").lines)) <= MAX_RESULT_BYTES
     assert [len(line) for line in ask("wide.txt").lines[:2]] == [LINE_CHARACTERS, len("short")]

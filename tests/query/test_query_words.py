@@ -139,3 +139,21 @@ def test_keywords_of_languages_count_in_short_queries_alone():
     assert words("how are let statements parsed") == ["let", "statements", "parsed"]
     assert words("let the queue drain before workers stop running") == ["queue", "drain", "before", "workers", "stop", "running"]
     assert words("let else") == ["let", "else"]
+
+
+def test_words_of_names_are_found_inside_them_and_in_no_others():
+    """Names that have the beginning of no word are not split, which is most of the time that names take."""
+    wanted = WantedWords({"limiter": 1.0, "rate": 2.0}, {"throttle": [(0, 0.3)]})
+
+    assert dict(wanted.numbers_of("httpRateLimiter")) == {0: 1.0, 1: 1.0}
+    assert dict(wanted.numbers_of("Limits")) == {0: 0.9}
+    assert dict(wanted.numbers_of("throttled")) == {0: 0.3}
+    assert dict(wanted.numbers_of("Server")) == {}
+    assert [dict(each) for each in wanted.names_in(["Server", "rates"])] == [{}, {1: 0.9}]
+
+
+def test_any_of_several_words_may_be_in_the_query():
+    wanted = WantedWords({"limiter": 1.0, "rate": 2.0})
+
+    assert wanted.has_any(("rate", "speed"))
+    assert not wanted.has_any(("rates", "speed"))

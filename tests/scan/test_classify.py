@@ -1,3 +1,5 @@
+import struct
+
 import pytest
 
 from codecompass.scan.classify import Text, TextLimits, classify, looks_binary, text_limits
@@ -23,8 +25,36 @@ def test_utf16_with_a_byte_order_mark_is_decoded(codec: str, mark: bytes):
     assert classify(mark + text.encode(codec)) == Text(text, codec)
 
 
-def test_utf16_without_a_byte_order_mark_is_binary():
-    assert classify("x = 1\n".encode("utf-16-le")) == "binary"
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("padding", [0, 1, 4_065])
+def test_utf16_without_a_byte_order_mark_is_told_by_its_zeros(codec: str, padding: int):
+    text = " \n" * (padding // 2) + " " * (padding % 2) + "Größe = 1;\r\nname = 'Żółw 🐢'\r\n"
+
+    assert classify(text.encode(codec)) == Text(text, codec)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param("x = 1\n".encode("utf-16-le"), id="too short"),
+        pytest.param(struct.pack("<400h", *range(400)), id="numbers"),
+        pytest.param(struct.pack("<200i", *range(32, 232)), id="long numbers"),
+        pytest.param("text and\x01control\n".encode("utf-16-le") * 9, id="control characters"),
+    ],
+)
+def test_numbers_with_zeros_are_no_utf16(data: bytes):
+    assert classify(data) == "binary"
+
+
+def test_a_text_with_a_zero_in_one_of_many_lines_is_text():
+    lines = [f"line {number}" for number in range(30)]
+    lines[7] = "a\0b"
+    text = "\n".join(lines)
+
+    assert classify(text.encode()) == Text(text)
+    assert classify("\n".join(lines[:9]).encode()) == "binary"
+    assert classify(text.replace("line 3", "\x01").encode()) == "binary"
+    assert classify(text.encode() + b"\xff") == "binary"
 
 
 def test_half_a_utf16_character_is_not_text():
@@ -51,6 +81,7 @@ def test_zeros_behind_a_mark_of_utf32_are_binary():
 def test_a_nul_near_the_beginning_makes_a_file_binary_and_later_does_not():
     line = b"0123456\n"
     text = line * (BINARY_PROBE_BYTES // len(line))
+    text = text[: -2 * len(line)] + b"\x01" * 16
 
     assert classify(text[:-1] + b"\0") == "binary"
     assert isinstance(classify(text + b"\0"), Text)

@@ -110,6 +110,27 @@ async def test_large_facts_get_their_checksum_when_they_are_read(indexed, monkey
     assert indexed.names() == names
 
 
+async def test_a_copy_of_large_facts_that_have_no_checksum_yet_is_read_if_it_is_whole(indexed, monkeypatch):
+    monkeypatch.setattr(facts_record, "ALWAYS_SUMMED_BYTES", 0)
+    indexed.write({"new.py": "def new(): pass\n"})
+    await indexed.sync()
+    names = indexed.names()
+    facts = facts_of(indexed)
+    whole = facts.read_bytes()
+    copy = facts.with_name("copy")
+
+    copy.write_bytes(whole)
+    copy.replace(facts)
+    assert indexed.names() == names
+    assert (await indexed.sync()).mode == "incremental"
+
+    for damaged in (whole[:-4096], whole[:4096] + bytes(len(whole) - 4096)):
+        copy.write_bytes(damaged)
+        copy.replace(facts)
+        with pytest.raises(IndexDamaged):
+            indexed.names()
+
+
 async def test_facts_that_a_killed_writer_was_changing_are_read_all_the_same(indexed):
     names = indexed.names()
     record_facts(indexed.layout, facts_of(indexed).parent.name, is_changing=True)

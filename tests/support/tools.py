@@ -34,6 +34,7 @@ TOOLS: Final[Mapping[str, SampleTool]] = {
     "search_code": SampleTool(replies.SearchCodeReply, "query"),
     "locate_symbol": SampleTool(replies.LocateSymbolReply, "name"),
     "get_file_outline": SampleTool(replies.FileOutlineReply, "path"),
+    "read_file": SampleTool(replies.FileTextReply, "path", is_of_the_ten=False, is_listed=False),
     "find_references": SampleTool(replies.FindReferencesReply, "symbol_name", is_of_the_ten=False),
     "get_call_graph": SampleTool(replies.CallGraphReply, "symbol_name", is_of_the_ten=False),
     "get_symbol_hierarchy": SampleTool(replies.SymbolHierarchyReply, "symbol_name"),

@@ -474,15 +474,14 @@ async def test_activity_shows_what_a_client_has_asked_and_how_it_was_answered(br
     assert text.count("search_code") == 1
 
 
-async def test_the_text_of_a_file_is_for_the_page_alone_and_no_tool(browser, shop):
+async def test_the_tool_that_reads_files_is_not_listed_where_they_are_local_but_answers(browser, shop):
     await browser.index(shop.root)
 
     listed = await ask(browser.port, "POST", "/", message("tools/list"))
-    called = await ask(browser.port, "POST", "/", call("read_file", {"path": "shop/cart.py"}))
+    called = await ask(browser.port, "POST", "/", call("read_file", {"path": "shop/cart.py", "workspace": str(shop.root)}))
 
     assert b"read_file" not in listed.body
-    assert "error" in called.json()
-    assert b"class Cart" not in called.body
+    assert b"class Cart" in called.body
 
 
 async def test_activity_is_not_kept_where_it_is_switched_off(tmp_path, shop):

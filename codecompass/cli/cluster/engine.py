@@ -3,8 +3,10 @@
 What needs the engine's client is imported after `require_client`.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
@@ -40,13 +42,19 @@ def require_client() -> None:
 
 @contextmanager
 def opened_engine(
-    invocation: Invocation, url: str | None, prefix: str | None, *, is_patient: bool = False
+    invocation: Invocation,
+    url: str | None,
+    prefix: str | None,
+    given: Mapping[str, object] = {},
+    *,
+    is_patient: bool = False,
 ) -> "Iterator[tuple[Engine, Settings]]":
-    """Yields the engine that the options and settings name, and the settings with the options applied.
+    """Yields the engine that the options and settings name, and the settings with the options applied; `given` are those of other
+    settings, None if the option was not given.
 
     Raises InvalidInput if none is named, an address is invalid, or the client is not installed.
     """
-    flags: dict[str, object] = {}
+    flags = {key: value for key, value in given.items() if value is not None}
     if url is not None:
         flags["cluster.url"] = comma_separated(url)
     if prefix is not None:
@@ -89,11 +97,16 @@ def run_worker_process(invocation: Invocation, engine: "Engine", settings: Setti
     from codecompass import log
     from codecompass.cli.shutdown import wait_for_signal
     from codecompass.cluster.worker import STOP_SECONDS, WorkerOptions, run_worker
+    from codecompass.cluster.worker_measures import WorkerMeasures
     from codecompass.nurseries import open_nursery
+    from codecompass.transport.http.metrics_port import serve_metrics
+    from codecompass.transport.http.server import open_sockets
 
     log.configure(log.level_for(settings.log.level, max(1, invocation.options.verbosity)), settings.log.format)
     invocation.terminal.note(f"Working for {', '.join(map(with_hidden_user, settings.cluster.url))}. End it with Ctrl-C.", "dim")
     stop = trio.Event()
+    measures = WorkerMeasures()
+    port = settings.server.metrics_port
 
     async def stop_on_signal(*, task_status: trio.TaskStatus[None]) -> None:
         # What is not given back by the end, other workers take over.
@@ -106,8 +119,14 @@ def run_worker_process(invocation: Invocation, engine: "Engine", settings: Setti
     async def work() -> None:
         async with open_nursery() as nursery:
             await nursery.start(stop_on_signal)
-            await run_worker(engine, settings, invocation.home, stop, WorkerOptions(jobs=jobs))
+            if sockets:
+                await nursery.start(partial(serve_metrics, sockets, lambda: measures.page(time.time()), trio.sleep_forever))
+            await run_worker(engine, settings, invocation.home, stop, WorkerOptions(jobs=jobs, measures=measures))
             nursery.cancel_scope.cancel()
 
-    trio.run(work)
+    with ExitStack() as stack:
+        sockets = open_sockets(settings.server.bind, port) if port else ()
+        for each in sockets:
+            stack.callback(each.close)
+        trio.run(work)
     return failure.DONE

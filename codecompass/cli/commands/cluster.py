@@ -195,10 +195,21 @@ def status(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: s
 )
 @cluster_options
 @asyncclick.option("--jobs", type=asyncclick.IntRange(1, 64), default=2, metavar="N", help="Repositories at a time; 2.")
-def worker(invocation: Invocation, /, jobs: int, cluster_url: str | None, cluster_prefix: str | None) -> int:
+@asyncclick.option("--bind", metavar="ADDR", help="Address for the metrics, 127.0.0.1 unless set otherwise.")
+@asyncclick.option("--metrics-port", type=int, metavar="N", help="Port for GET /metrics; none unless set.")
+def worker(
+    invocation: Invocation,
+    /,
+    jobs: int,
+    bind: str | None,
+    metrics_port: int | None,
+    cluster_url: str | None,
+    cluster_prefix: str | None,
+) -> int:
     """Runs a worker until a signal arrives."""
 
-    with opened_engine(invocation, cluster_url, cluster_prefix, is_patient=True) as (engine, settings):
+    listening = {"server.bind": bind, "server.metrics_port": metrics_port}
+    with opened_engine(invocation, cluster_url, cluster_prefix, listening, is_patient=True) as (engine, settings):
         return run_worker_process(invocation, engine, settings, jobs)
 
 

@@ -26,7 +26,8 @@ MOST_FILES: Final = 4
 
     Definitions are read from the tree that a grammar gives, from the text, or from the code within a file of another
     language; they are nested as they are in the file. Imports are those that lead to files, uses those of names.
-    Registered is what annotations, calls and macros define: routes of web frameworks (POST /orders), tasks, types. Text
+    Registered is what annotations, calls and macros define: routes of web frameworks (POST /orders), tasks, types. What a
+    language holds are parts of its files that are read as other languages: scripts, cells, strings with a mark. Text
     search reads every other text too.
 
     With --why, says of one file which language it is in and which module reads it.
@@ -83,4 +84,5 @@ def _sentence(found: "FileLanguage") -> str:
         return f"{start}, searched as text; no module reads it"
     by = f" with the grammar {support.grammar}" if support.grammar else ""
     has = {"definitions": support.definitions, "imports": support.imports, "uses": support.uses, "registered": support.registered}
-    return f"{start}, read by {support.module}{by}: {', '.join(word for word, is_there in has.items() if is_there)}"
+    holds = f"; {support.holds} are read as other languages" if support.holds else ""
+    return f"{start}, read by {support.module}{by}: {', '.join(word for word, is_there in has.items() if is_there)}{holds}"

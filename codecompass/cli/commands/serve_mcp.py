@@ -18,6 +18,7 @@ _SETTINGS: Final = {
     "cluster_prefix": "cluster.prefix",
     "port": "server.port",
     "bind": "server.bind",
+    "metrics_port": "server.metrics_port",
     "auto_workspace": "server.auto_workspace",
     "allowed_roots": "server.allowed_roots",
     "allowed_git_dirs": "server.allowed_git_dirs",
@@ -101,6 +102,7 @@ _SETTINGS: Final = {
 )
 @asyncclick.option("--cluster-url", metavar="URLS", help="Nodes of that OpenSearch, separated by commas.")
 @asyncclick.option("--cluster-prefix", metavar="NAME", help="Prefix of the names of its indexes; codecompass.")
+@asyncclick.option("--metrics-port", type=int, metavar="N", help="With opensearch: port for /metrics alone, without a token.")
 @asyncclick.option("--tools", metavar="LIST", help="Tools to list: default, core, all, or names separated by commas.")
 @asyncclick.option(
     "--answers", type=asyncclick.Choice(get_args(AnswerForm)), help="Form of the answers: json for programs, text for models."

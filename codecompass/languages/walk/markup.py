@@ -5,7 +5,10 @@ component keeps its `<`.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final
+
+from msgspec import Struct
 
 from codecompass import lazy
 
@@ -91,3 +94,35 @@ def braces_code(markup: str) -> str:
                 block = _BLOCK.match(markup, start, at)
                 add_expression(pieces, markup, start if block is None else block.end(), at - 1)
     return pieces.whole()
+
+
+_OPENING: Final = lazy.pattern(
+    r"<!--|<(?P<tag>script|style)\b(?P<attributes>[^<>\"']*+(?>(?:(?:\"[^\"]{0,2000}+\"|'[^']{0,2000}+')[^<>\"']*+)*))>"
+)
+_ATTRIBUTE: Final = lazy.pattern(r"\b(lang|type)\s*+=\s*+[\"']?([\w/+.-]++)")
+
+
+class Part(Struct, frozen=True):
+    """A part of a component or page between two offsets: `script`, `style` or `markup`."""
+
+    kind: str
+    start: int
+    end: int
+    written_in: str = ""
+    """The language that a script names, empty if it names none."""
+
+
+def parts(text: str, start: int) -> Iterator[Part]:
+    """Yields the parts of a component or page from `start` on, without comments and the tags of scripts."""
+    at = start
+    while (match := _OPENING.search(text, at)) is not None:
+        yield Part("markup", at, match.start())
+        tag = match["tag"]
+        end = text.find("-->" if tag is None else f"</{tag}", match.end())
+        if end < 0:
+            end = len(text)
+        if tag is not None:
+            written = dict(_ATTRIBUTE.findall(match["attributes"]))
+            yield Part(tag, match.end(), end, (written.get("lang") or written.get("type") or "").lower())
+        at = end if end == len(text) else text.find(">", end) + 1 or len(text)
+    yield Part("markup", at, len(text))

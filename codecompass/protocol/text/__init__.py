@@ -88,8 +88,10 @@ def _lines(reply: Reply) -> Iterator[str]:
             if not reply.symbols:
                 yield "defines nothing that is listed; search_code finds its text"
         case FileTextReply():
-            yield one_line(reply.file_path)
+            yield f"{one_line(reply.file_path)} {reply.language}"
             yield from (f"{number}:{one_line(line)}" for number, line in enumerate(reply.lines, reply.line_start))
+            if more := reply.next_line:
+                yield f"lines {reply.line_start} to {more - 1} of {reply.line_count}; more: line_start {more}"
         case DirectoryReply():
             yield from map(one_line, reply.names)
         case UseCountsReply():

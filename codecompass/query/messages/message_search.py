@@ -167,6 +167,8 @@ def find_messages(snapshot: Snapshot, sought: SoughtMessage, is_expired: Callabl
     """
     message, wanted, most = sought.message, sought.wanted, sought.most
     chunks = snapshot.text.weighed_chunks(sought.search)
+    if not chunks:
+        return []
     part_of = _part_finder(message, sought.worth, wanted.unit, only_sure=sought.only_sure)
     exact: list[_Part] = []
     others: list[_Part] = []
@@ -308,6 +310,9 @@ def _compiled(pattern: str) -> "re2._Regexp":
     options.log_errors = False
     options.case_sensitive = False
     options.never_capture = True
+    if pattern.isascii():
+        # Byte by byte it finds the same in UTF-8, and is compiled in two thirds of the time.
+        options.encoding = re2.Options.Encoding.LATIN1
     return re2.compile(pattern.encode(), options=options)
 
 

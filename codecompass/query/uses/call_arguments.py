@@ -28,7 +28,8 @@ class CallArguments:
         key = (file.file_id, name)
         found = self._known.get(key)
         if found is None:
-            is_read = len(self._known) < MAX_READ and described(file.language).embedded is None
+            regions = described(file.language).regions
+            is_read = len(self._known) < MAX_READ and (regions is None or not regions.are_all)
             found = self._known[key] = self._read(file, name) if is_read else ()
         return found[number] if number < len(found) else ""
 

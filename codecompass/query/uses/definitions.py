@@ -82,7 +82,8 @@ def is_member(symbol: SymbolRow) -> bool:
 def is_component_file(language: str) -> bool:
     """Whether files of a language are components, because they hold code among other text."""
     described_as = described(language)
-    return described_as.embedded is not None and described_as.binding.containers_are_components
+    regions = described_as.regions
+    return regions is not None and regions.are_all and described_as.binding.containers_are_components
 
 
 def is_component(symbol: SymbolRow) -> bool:

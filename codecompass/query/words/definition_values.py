@@ -221,12 +221,15 @@ def valued_file(
     spans = [span for span in definitions if is_asked or span.kind in KIND_FACTOR]
     names = question.wanted.names_in([span.name for span in spans])
     file = _ValuedSpans(spans, names, hits, places, question)
-    found = [
-        file.valued(span, own, in_name)
-        for span, first, in_name in zip(spans, _first_lines(spans, hits.empty), names, strict=True)
-        if (own := hits.within(first, span.line_end)) or in_name
-    ]
-    found = [each for each in found if each.value > 0.0]
+    found: list[ValuedDefinition] = []
+    lines = hits.lines
+    for span, first, in_name in zip(spans, _first_lines(spans, hits.empty), names, strict=True):
+        begin = bisect_left(lines, first)
+        end = bisect_right(lines, span.line_end, begin)
+        if begin < end or in_name:
+            each = file.valued(span, range(begin, end), in_name)
+            if each.value > 0.0:
+                found.append(each)
     found.sort(key=lambda each: (-each.rank, each.span.line_start, each.span.id))
     best = max((each.value for each in found), default=0.0)
     share = _words_share(hits, question, range(len(hits.lines)))
@@ -332,30 +335,37 @@ class _ValuedSpans:
         if row.kind in CONTAINERS and row.id in self._inside:
             own_lines -= sum([n_lines(each) for each in self._inside[row.id]])
             indexes = self._outside_of_members(row, own)
-        wanted = question.wanted
+        worth, inside_worth = question.worth, self._own_worth
+        words = hits.words
         counts: dict[int, float] = {}
         for index in indexes:
-            for number, match in hits.words[index].items():
+            for number, match in words[index].items():
                 counts[number] = counts.get(number, 0.0) + match
         if not counts and not in_name:
             return ValuedDefinition(row, 0.0, 0.0)
-        is_weak = len(counts) < 2 and len(wanted.worth) >= FEW_WORDS and len({*counts, *in_name}) == 1
-        in_scope = wanted.numbers_of(row.qualified_name.removesuffix(row.name))
-        shares = _shares(counts, max(1, own_lines))
-        before = FOUND_BEFORE * self._found_before(row)
-        kind = question.kinds[row.kind]
-        name_share = min(1.0, len(in_name) / max(1, len(split_identifier(row.name)))) if in_name else 0.0
-
-        def worth_of(worth: Sequence[float]) -> float:
-            total = sum([worth[number] * share for number, share in shares])
-            total += IN_SCOPE * sum([worth[number] * match for number, match in in_scope.items() if number not in in_name])
-            name = name_share * sum([worth[number] * match for number, match in in_name.items()])
-            return (total / question.total + before) * kind + NAMED * name / question.total
-
-        value = worth_of(question.worth)
-        substance = SUBSTANCE * math.log(length) / MOST_SUBSTANCE * kind
-        said = SAID * _said(row, question) if question.names else 0.0
-        rank = (value if self._own_worth is question.worth else worth_of(self._own_worth)) + substance + said
+        is_weak = len(counts) < 2 and len(question.wanted.worth) >= FEW_WORDS and len({*counts, *in_name}) == 1
+        # The same sums twice: with the worth of words in all files, and with that in this file.
+        total = inside = 0.0
+        for number, share in _shares(counts, max(1, own_lines)):
+            total += worth[number] * share
+            inside += inside_worth[number] * share
+        total_in_scope = inside_in_scope = 0.0
+        for number, match in question.wanted.numbers_of(row.qualified_name.removesuffix(row.name)).items():
+            if number not in in_name:
+                total_in_scope += worth[number] * match
+                inside_in_scope += inside_worth[number] * match
+        total_in_name = inside_in_name = 0.0
+        if in_name:
+            for number, match in in_name.items():
+                total_in_name += worth[number] * match
+                inside_in_name += inside_worth[number] * match
+            share = NAMED * min(1.0, len(in_name) / max(1, len(split_identifier(row.name)))) / question.total
+            total_in_name *= share
+            inside_in_name *= share
+        before, kind = FOUND_BEFORE * self._found_before(row), question.kinds[row.kind]
+        value = ((total + IN_SCOPE * total_in_scope) / question.total + before) * kind + total_in_name
+        rank = ((inside + IN_SCOPE * inside_in_scope) / question.total + before) * kind + inside_in_name
+        rank += SUBSTANCE * math.log(length) / MOST_SUBSTANCE * kind + (SAID * _said(row, question) if question.names else 0.0)
         factor = rank_factor = 1.0
         if length > MAX_SHOWN_LINES:
             factor = LONG

@@ -290,6 +290,10 @@ class WantedWords:
     def __contains__(self, word: str) -> bool:
         return word in self._exact
 
+    def has_any(self, words: Iterable[str]) -> bool:
+        """Whether the query has one of these words."""
+        return not self._exact.keys().isdisjoint(words)
+
     def coverage(self, words: Iterable[tuple[str, float]], others: Mapping[int, float] = NO_MATCHES) -> Coverage:
         """Compares (word, weight) pairs with the query. A word of lower weight counts less for recall; words matched before
         (`others`) count for recall as well."""
@@ -412,12 +416,21 @@ class WantedWords:
         known = self._names.get(name)
         if known is None:
             best: dict[int, float] = {}
+            lower = name.lower()
+            for start in self._beginnings:
+                if start in lower:
+                    break
+            else:
+                # Most names have no word of the query, which takes less time to see than to split them.
+                self._names[name] = NO_MATCHES
+                return NO_MATCHES
             for word in split_identifier(name):
                 matches = self._known.get(word)
                 if matches is None:
                     matches = self._known[word] = self._compare(word)
                 for index, match in matches:
-                    best[index] = max(best.get(index, 0.0), match)
+                    if best.get(index, 0.0) < match:
+                        best[index] = match
             known = self._names[name] = best
         return known
 

@@ -206,7 +206,7 @@ def role_scale(path: str, role: PathRole, found: Candidates) -> float:
         (role.is_header, HEADER_SCALE, _DECLARATION_WORDS),
     ):
         if applies:
-            scale *= math.sqrt(factor) if any(word in wanted for word in words) else factor
+            scale *= math.sqrt(factor) if wanted.has_any(words) else factor
     return scale
 
 
@@ -215,14 +215,18 @@ def _file_text(
 ) -> _FileText:
     """Values the chunks of a file, best first."""
     valued = []
+    coverage, weight = found.coverage, weights.coverage
     for chunk in candidate.chunks:
         place = (chunk.file_id, chunk.line_start)
-        value = chunk.score / best_bm25 + weights.coverage * found.coverage.get(place, 0.0)
-        phrase = phrases.get(place, 0.0)
-        valued.append(_ValuedChunk(chunk, value + weights.phrase * phrase, is_quoted=phrase > 0.0))
+        value = chunk.score / best_bm25 + weight * coverage.get(place, 0.0)
+        phrase = phrases.get(place, 0.0) if phrases else 0.0
+        valued.append(_ValuedChunk(chunk, value + weights.phrase * phrase, phrase > 0.0))
+    if len(valued) < 2:  # as most files
+        value = valued[0].value if valued else 0.0
+        return _FileText(tuple(valued), value, value)
     valued.sort(key=lambda item: (-item.value, item.chunk.line_start))
-    mass = sum(item.value * SPREAD_DECAY**index for index, item in enumerate(valued))
-    return _FileText(tuple(valued), valued[0].value if valued else 0.0, mass)
+    mass = sum([item.value * SPREAD_DECAY**index for index, item in enumerate(valued)])
+    return _FileText(tuple(valued), valued[0].value, mass)
 
 
 def _score(

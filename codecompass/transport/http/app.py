@@ -46,7 +46,7 @@ _OTHER: Final = "other"
 
 class HttpApp:
     """The ASGI application of a server. `routes` are exact paths; `areas` serve everything at or below theirs, and get no CORS
-    headers. The number of concurrent POSTs is bounded.
+    headers. Without `websockets` there are none. The number of concurrent POSTs is bounded.
 
     With `identify`, every request is identified before it is handled, except those to `open_routes`.
     """
@@ -57,8 +57,8 @@ class HttpApp:
         guard: Guard,
         limits: HttpLimits,
         routes: Mapping[str, Handler],
-        websockets: WebSocketEndpoint,
         measures: Measures,
+        websockets: WebSocketEndpoint | None = None,
         areas: Mapping[str, Handler] | None = None,
         identify: Identify | None = None,
         open_routes: Collection[str] = (),
@@ -67,7 +67,7 @@ class HttpApp:
         self._open_routes = frozenset(open_routes)
         self._guard = guard
         self._limits = limits
-        self._routes = {**routes, WEBSOCKET_PATH: _require_upgrade}
+        self._routes = dict(routes) if websockets is None else {**routes, WEBSOCKET_PATH: _require_upgrade}
         self._areas = areas or {}
         self._websockets = websockets
         self._measures = measures
@@ -123,10 +123,10 @@ class HttpApp:
         status = 101
         try:
             self._check(heading)
-            _require_websocket_path(heading)
+            websockets = self._websockets_at(heading.path)
             if self._identify is not None:
                 heading.identity = await self._identify(heading)
-            await self._websockets.handle(heading, scope, receive, send)
+            await websockets.handle(heading, scope, receive, send)
         except HttpRefusal as refusal:
             status = refusal.status
             await reject(send, status, refusal_body(refusal), refusal.headers)
@@ -135,6 +135,11 @@ class HttpApp:
             await reject(send, status, refusal_body(HttpRefusal(status, error.message)))
         finally:
             self._measures.count_response(WEBSOCKET_PATH, status)
+
+    def _websockets_at(self, path: str) -> WebSocketEndpoint:
+        if self._websockets is None or path != WEBSOCKET_PATH:
+            raise HttpRefusal(NOT_FOUND, "there is no WebSocket at this path. Use /ws.")
+        return self._websockets
 
     def _handler(self, request: HttpRequest) -> Handler:
         handler = self._routes.get(request.path) or self._areas.get(self._area(request.path) or "")
@@ -166,8 +171,3 @@ class HttpApp:
 async def _require_upgrade(request: HttpRequest) -> None:
     require_method(request, "GET")
     raise HttpRefusal(UPGRADE_REQUIRED, "this is a WebSocket. Open it with an Upgrade.", headers=(("upgrade", "websocket"),))
-
-
-def _require_websocket_path(heading: Heading) -> None:
-    if heading.path != WEBSOCKET_PATH:
-        raise HttpRefusal(NOT_FOUND, "there is no WebSocket at this path. Use /ws.")

@@ -8,6 +8,7 @@ from typing import Final
 import trio
 
 from codecompass.log import get_logger
+from codecompass.memory import resident_bytes
 from codecompass.nurseries import open_nursery
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import bare_metadata
@@ -15,10 +16,11 @@ from codecompass.settings import ServerSettings
 from codecompass.transport.call_records import Measures
 from codecompass.transport.health import health
 from codecompass.transport.http.app import Handler, HttpApp, Identify
+from codecompass.transport.http.exposition import MEDIA_TYPE
 from codecompass.transport.http.guards import Guard, guard
 from codecompass.transport.http.legacy_sse import LegacySse
 from codecompass.transport.http.limits import HttpLimits
-from codecompass.transport.http.metrics import MEDIA_TYPE, Load, Supervision, render
+from codecompass.transport.http.metrics import Load, Supervision, render
 from codecompass.transport.http.request import OK, Check, HttpRequest, ProjectPaths, require_method
 from codecompass.transport.http.root_endpoint import RootEndpoint
 from codecompass.transport.http.server import HttpServer
@@ -26,7 +28,7 @@ from codecompass.transport.http.sessions import HttpSessions
 from codecompass.transport.http.streamable import StreamableEndpoint
 from codecompass.transport.http.websocket import WebSocketEndpoint
 from codecompass.transport.mcp.core import Core
-from codecompass.transport.server import Server, resident_bytes
+from codecompass.transport.server import Server
 from codecompass.transport.ui.access_checks import PAGE_PATH, PageDoor
 
 

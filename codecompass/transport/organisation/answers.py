@@ -163,7 +163,7 @@ class Organisation:
             imported=imported,
         )
         arguments = {**self._arguments(request), "workspace": list(names)}
-        if isinstance(request, SearchCode):
+        if isinstance(request, SearchCode | FindReferences):
             arguments["timeout_ms"] = _milliseconds(part.seconds)
         try:
             return await self._link.call(
@@ -263,10 +263,10 @@ class Organisation:
             )
         if request.project_id is not None:
             raise InvalidInput("project_id is of this machine, and workspace is not. Give one of them.", field="project_id")
-        asked = request.timeout_ms if isinstance(request, SearchCode) else None
+        asked = request.timeout_ms if isinstance(request, SearchCode | FindReferences) else None
         seconds = usual if asked is None else asked * MILLISECONDS
         arguments = {**self._arguments(request), "workspace": name}
-        if isinstance(request, SearchCode):
+        if isinstance(request, SearchCode | FindReferences):
             arguments["timeout_ms"] = _milliseconds((1.0 - ON_THE_WAY) * seconds)
         part = PartRequest(answers=call.answers or self._form, is_page=True)
 

@@ -22,6 +22,7 @@ from codecompass.protocol.requests import (
     IndexStatus,
     ListRefs,
     LocateSymbol,
+    ReadFile,
     SearchCode,
     SyncRepo,
 )
@@ -76,6 +77,16 @@ TOOLS: Final[tuple[Tool, ...]] = (
         ),
         output=answer(symbols=ROWS),
         meta=shown_by_hosts("list symbols"),
+    ),
+    Tool(
+        request=ReadFile,
+        title="Read a file",
+        description=(
+            "Read lines of a file as indexed, of the working tree or with ref of another commit, where the file is not on your "
+            "disk: src/x.py or src/x.py:120-180. One definition: locate_symbol with detail_level body."
+        ),
+        output=answer(lines=ROWS, line_start=INTEGER, line_count=INTEGER),
+        meta=shown_by_hosts("cat, open, view source"),
     ),
     Tool(
         request=FindReferences,
@@ -220,8 +231,11 @@ TOOLS: Final[tuple[Tool, ...]] = (
 )
 """In listing order: the tools that agents need most come first."""
 
-_ONLY_IN_ALL: Final = frozenset({"index_repository", "list_refs", "diff_context"})
-"""Tools for which the default listing has no room in its 12 kB. They can be called nevertheless."""
+FOR_FILES_ELSEWHERE: Final = "read_file"
+"""The tool that a group of tools has in addition where the files are not on the client's disk."""
+
+_ONLY_IN_ALL: Final = frozenset({"index_repository", "list_refs", "diff_context", FOR_FILES_ELSEWHERE})
+"""Tools for which the default listing has no room in its 12 kB, or no use. They can be called nevertheless."""
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "default": tuple(tool.name for tool in TOOLS if tool.name not in _ONLY_IN_ALL),
@@ -242,12 +256,12 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
 _ABOUT_THE_TREE: Final = frozenset({"list_refs", "index_status", "index_repo", "sync_repo", "health_check", "index_repository"})
 """Tools that are about the working tree, the repository or the server: no listing shows their `ref`."""
 
-_REF_IN_DEFAULT: Final = frozenset({"search_code", "locate_symbol", "get_file_outline", "get_code_context"})
+_REF_IN_DEFAULT: Final = frozenset({"search_code", "locate_symbol", "get_file_outline", "get_code_context", "read_file"})
 """Tools that show their `ref` in all groups; the others only in `all`, but accept it nevertheless."""
 
 _NOT_IN_DEFAULT: Final = frozenset({"changed_since"})
-_NOT_IN_DEFAULT_OF: Final[Mapping[str, frozenset[str]]] = {"find_references": frozenset({"relation"})}
-"""Arguments that only `core` and `all` show of one tool: the other listings have tools that do the same."""
+_NOT_IN_DEFAULT_OF: Final[Mapping[str, frozenset[str]]] = {"find_references": frozenset({"relation", "timeout_ms"})}
+"""Arguments that the default listing does not show of one tool: it has tools that do the same, or no room."""
 
 NOT_IN_CORE: Final = _NOT_IN_DEFAULT | frozenset({
     "compact", "confidence", "docs", "freshness_policy", "language", "project_id", "ranking_explain_level", "strategy",
@@ -317,6 +331,12 @@ def listed_names(listing: str) -> frozenset[str]:
                 allowed=[*GROUPS, *GROUPS["all"]],
             )
     return frozenset(names)
+
+
+def with_files_elsewhere(listing: str) -> str:
+    """Returns a listing of a server whose clients do not have the files: groups also have the tool that reads them."""
+    is_group = any(word.strip() in GROUPS for word in listing.split(","))
+    return f"{listing},{FOR_FILES_ELSEWHERE}" if is_group else listing
 
 
 def _describe(tool: Tool, answers: AnswerForm, left_out: frozenset[str], is_core: bool) -> ToolDescription:

@@ -79,7 +79,7 @@ def _leads(name: str, elsewhere: Sequence[str]) -> bool:
 
 def deadline_of(call: ToolCall, request: SharedRequest) -> float:
     """Returns the deadline for all projects, in trio time."""
-    milliseconds = request.timeout_ms if isinstance(request, SearchCode) else None
+    milliseconds = request.timeout_ms if isinstance(request, SearchCode | FindReferences) else None
     seconds = SEVERAL_SECONDS if milliseconds is None else milliseconds * MILLISECONDS
     if call.part is not None and call.part.seconds:
         seconds = min(seconds, call.part.seconds)

@@ -128,7 +128,7 @@ class ToolQueries:
 
     async def read(self, project: str, path: str, line_start: int, line_count: int, ref: str | None = None) -> FileTextReply:
         """Returns lines of a file as they are indexed, of the working tree or a commit. Raises PageError."""
-        request = ReadFile(project_id=project, path=path, line_start=line_start, line_count=line_count, ref=ref)
+        request = ReadFile(project_id=project, path=path, line_start=line_start, limit=line_count, ref=ref)
         reply = _reply((await self._server.tools.ask(request, PageCaller())).reply)
         assert isinstance(reply, FileTextReply)
         return reply

@@ -65,7 +65,8 @@ def test_the_ten_tools_are_listed_by_default_and_the_choice_by_name():
     assert ServerSettings().tools == "default"
     assert {tool.name for tool in describe("ten")} == set(THE_TEN)
     assert {tool.name for tool in describe("core")} == set(GROUPS["core"])
-    assert {tool.name for tool in describe("all")} == {*GROUPS["default"], "diff_context", "list_refs", "index_repository"}
+    not_in_default = {"diff_context", "list_refs", "read_file", "index_repository"}
+    assert {tool.name for tool in describe("all")} == {*GROUPS["default"], *not_in_default}
     assert [tool.name for tool in describe(" sync_repo , locate_symbol")] == ["locate_symbol", "sync_repo"]
     assert {tool.name for tool in describe("core,index_repository")} == {*GROUPS["core"], "index_repository"}
 

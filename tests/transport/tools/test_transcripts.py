@@ -48,6 +48,15 @@ TRANSCRIPTS = {
         {"path": "src/none.py"},
         {"path": "../outside.py"},
     ],
+    "read_file": [
+        {"path": "src/auth.rs"},
+        {"path": "src/shop/orders.py:3-5"},
+        {"path": "src/shop/orders.py", "offset": 2, "limit": 2},
+        {"path": "src/shop/orders.py", "start_line": 900},
+        {"path": "src/none.py"},
+        {"path": "../outside.py"},
+        {"path": "src/auth.rs", "limit": "many"},
+    ],
     "find_references": [
         {"symbol_name": "validate_token"},
         {"symbol_name": "OrderError", "role": "construct", "limit": 1},

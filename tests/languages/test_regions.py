@@ -1,4 +1,4 @@
-"""Components and notebooks: which of their text is code, in which language, and at which lines."""
+"""Files in files: which of their text is code, in which language, and at which lines."""
 
 import json
 
@@ -6,32 +6,39 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from codecompass.languages import described
 from codecompass.languages.uses.occurrences import occurrences
 from codecompass.languages.vue import vue_code
-from codecompass.languages.walk.embedded import embedded_code
 from codecompass.languages.walk.extract import Extraction
 from codecompass.languages.walk.markup import braces_code, in_pascal_case
-from codecompass.worker.parsing import interrupting_limit
+from codecompass.languages.walk.regions import uses_in_regions, with_regions
+from codecompass.worker.parsing import Parsers, interrupting_limit
 
 COMPONENTS = ("astro", "svelte", "vue")
 
 CPU_SECONDS = 3
 
 
+NOTHING = Extraction((), (), has_errors=False)
+
+
+def regions_of(language, text):
+    return list(described(language).regions.in_text(text))
+
+
 def code_of(language, text):
-    code = embedded_code(language, text.encode("utf-8", "surrogatepass"))
-    assert code is not None
-    return code
+    """Returns the region with the code of a component."""
+    return regions_of(language, text)[0]
+
+
+def contents(language, text, path="a/b"):
+    return with_regions(language, text, path, NOTHING, Parsers().read)
 
 
 def uses(language, text):
     """Returns `name line usage` of all uses."""
-    code = code_of(language, text)
-    return {
-        f"{each.name} {use.line} {use.usage}"
-        for each in code.placed_uses(occurrences(language, code.text, ()))
-        for use in each.uses
-    }
+    found = uses_in_regions(contents(language, text), text, language, occurrences)
+    return {f"{each.name} {use.line} {use.usage}" for each in found for use in each.uses}
 
 
 @pytest.mark.parametrize(
@@ -50,8 +57,8 @@ def test_a_script_is_in_the_language_that_it_names(language, head, expected):
     code = code_of(language, f"<p>a</p>\n{head}\nb()\n</script>\n")
 
     assert code.language == expected
-    assert code.script.split("\n")[2] == "b()"
-    assert code.script.replace("b()", "").strip() == ""
+    assert code.code.split("\n")[2] == "b()"
+    assert code.code.replace("b()", "").strip() == ""
 
 
 @pytest.mark.parametrize(
@@ -131,7 +138,7 @@ def test_the_name_of_a_component(name, expected):
     ],
 )
 def test_a_component_is_named_like_its_file_unless_that_is_no_name(path, expected):
-    symbols = code_of("vue", "<p/>\n").placed(Extraction((), (), has_errors=False), path).symbols
+    symbols = contents("vue", "<p/>\n", path).extraction.symbols
 
     assert [(symbol.name, symbol.qualified_name) for symbol in symbols] == ([] if expected is None else [expected])
 
@@ -151,7 +158,6 @@ def test_code_of_a_notebook_is_at_the_line_of_the_file_that_holds_it():
     assert uses("jupyter", text) == {
         f"a {line_of(text, 'import a')} read",
         f"first {line_of(text, 'first')} call",
-        f"x {line_of(text, 'second')} write",
         f"second {line_of(text, 'second')} call",
         f"third {line_of(text, 'third')} call",
     }
@@ -179,9 +185,35 @@ def test_a_cell_may_be_one_string(indent):
     ],
 )
 def test_what_is_no_python_of_a_cell_is_not_read(text):
-    code = embedded_code("jupyter", text.encode())
+    assert not uses("jupyter", text)
 
-    assert code is None or not occurrences("jupyter", code.text, ())
+
+def test_regions_are_read_three_deep():
+    """Front matter, a page in a string of it, a script in that page; a query in that script is one too many."""
+    text = """---
+const page = /* html */ "<h1>Second</h1><script>class Third {} gql`query Fourth { a }`</script>";
+---
+"""
+
+    found = {symbol.name for symbol in contents("astro", text).extraction.symbols}
+
+    assert found == {"page", "Second", "Third", "B"}
+
+
+def test_a_definition_in_a_region_is_a_member_of_what_is_around_it():
+    text = "<template>\n</template>\n<script>\nconst QUERY = gql`\n  query Orders { id }\n`;\n</script>\n"
+
+    symbols = contents("vue", text).extraction.symbols
+
+    assert [(symbol.name, symbol.line_start, symbols[symbol.parent].name) for symbol in symbols if symbol.parent >= 0] == [
+        ("Orders", 5, "QUERY")
+    ]
+
+
+def test_a_region_in_a_language_that_is_not_read_leaves_the_others():
+    text = "<script>\nfunction a() {}\n</script>\n<style lang='stylus'>\n.b\n  c d\n</style>\n<style>\n.e {}\n</style>\n"
+
+    assert [symbol.name for symbol in contents("vue", text).extraction.symbols] == ["B", "a", "e"]
 
 
 PIECES = st.sampled_from(
@@ -201,17 +233,17 @@ def test_all_lines_of_a_component_stay_where_they_are(language, pieces):
     code = code_of(language, text)
 
     breaks = [at for at, character in enumerate(text) if character in "\r\n"]
-    for left in (code.script, code.text):
+    for left in (code.code, code.searched):
         assert len(left) == len(text)
         assert [at for at, character in enumerate(left) if character in "\r\n"] == breaks
-    assert len(code.lines) == text.count("\n") + 1
+    assert (code.start, code.end, code.lines) == (0, len(text), None)
 
 
 @settings(max_examples=60, deadline=None)
 @given(text=st.text())
 def test_no_text_is_refused(text):
     for language in (*COMPONENTS, "jupyter"):
-        embedded_code(language, text.encode("utf-8", "surrogatepass"))
+        regions_of(language, text)
 
 
 @pytest.mark.slow
@@ -241,7 +273,7 @@ def test_the_cost_of_repeated_openings_grows_with_their_length_alone():
                 code_of(language, text)
     for shape in ("{", "[", '"a', '{"cells":[', '"\\', ",", "\n"):
         with interrupting_limit(CPU_SECONDS):
-            embedded_code("jupyter", (shape * (60_000 // len(shape))).encode())
+            regions_of("jupyter", shape * (60_000 // len(shape)))
 
 
 def test_markup_without_code_is_blank():

@@ -1,0 +1,226 @@
+"""Files in files: parts of a text that are code of another language: scripts in pages, cells of notebooks, tags of templates.
+
+A language says where its files hold other languages (`Regions`). Each region is read by the module of its own language, as a file
+of that language would be, and what it defines and imports is put at the lines of the file. Regions may hold regions themselves.
+
+The uses of names in a file are those of one family of languages: that of the file. In a file that is nothing but code of another
+language (a component, a notebook) they are found in its regions; in others the file's own rules find them.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codecompass.languages import described
+from codecompass.languages.records import Import, NameUses, Symbol, Use
+from codecompass.languages.uses.lexical_rules import lexical_rules
+
+if TYPE_CHECKING:
+    # The server reads what languages are, and must not load the library of grammars.
+    from codecompass.languages.walk.extract import Extraction
+
+MAX_REGIONS: Final = 500
+"""Regions of one file, those in regions included. Later ones are searched as text only."""
+
+MAX_DEPTH: Final = 3
+"""Regions in regions: a query in a script in a document."""
+
+MAX_SYMBOLS: Final = 50_000
+"""Definitions in all regions of one file, as in a file without regions."""
+
+
+class Region(Struct, frozen=True):
+    """A part of a text that is in another language."""
+
+    language: str
+    start: int
+    """Index of its first character."""
+    end: int
+    """Index after its last character."""
+    code: str | None = None
+    """What is read in its place, with the same line breaks: pieces that are one program, with all between them blank. None: the
+    text from `start` to `end`."""
+    searched: str | None = None
+    """What is searched for uses, with the same line breaks; None: what is read."""
+    lines: Sequence[int] | None = None
+    """The line of the text for each line of `code`, ascending, if that is not as it is written there (strings of JSON)."""
+
+    def text_in(self, text: str) -> str:
+        """Returns what is read."""
+        return text[self.start : self.end] if self.code is None else self.code
+
+
+class Regions(Struct, frozen=True, kw_only=True):
+    """Where the files of a language hold code of other languages."""
+
+    holds: str
+    """What they are, in words for people: `scripts, styles`."""
+    found: Callable[[str], Iterable[Region]]
+    """Returns the regions of a text, in its order. Takes time in the size of the text, whatever that holds."""
+    marks: tuple[bytes, ...] = ()
+    """A text with none of these has no regions and is not searched for them; empty for a language whose texts always are."""
+    are_all: bool = False
+    """Whether a file has uses only in its regions, and, unless it has an outline, definitions too."""
+    completed: Callable[[Sequence[Symbol], str, str], list[Symbol]] | None = None
+    """Returns the symbols of a file with what follows from the file as a whole, from those in its regions, its text and path."""
+
+    def may_be_in(self, source: bytes) -> bool:
+        """Whether a text, given in UTF-8, is searched for regions."""
+        return not self.marks or any(mark in source for mark in self.marks)
+
+    def in_text(self, text: str) -> Iterable[Region]:
+        """Returns the regions of a text."""
+        return self.found(text) if not self.marks or any(mark.decode() in text for mark in self.marks) else ()
+
+
+class ReadRegion(Struct, frozen=True):
+    """A region of a file and what was found in it, at lines of its own."""
+
+    region: Region
+    symbols: tuple[Symbol, ...]
+
+
+class Contents(Struct, frozen=True):
+    """What a file with regions holds."""
+
+    extraction: "Extraction"
+    """At the lines of the file, in the order of lines."""
+    regions: tuple[ReadRegion, ...] = ()
+    """The regions that are directly in the file."""
+
+
+Reader = Callable[[str, str, str], "Extraction | None"]
+"""Returns what a text (second) in a language (first) in the file at a path defines and imports; None if the language is unknown
+or its rules are defective. It does not look for regions."""
+
+
+def with_regions(language: str, text: str, path: str, own: "Extraction", read: Reader) -> Contents:
+    """Returns what the text of a file holds; `own` is what its own language finds in it."""
+    return _Walk(path, read).contents(language, text, own, 0)
+
+
+class _Walk:
+    """Reads the regions of one file and counts them."""
+
+    def __init__(self, path: str, read: Reader) -> None:
+        self._path = path
+        self._read = read
+        self._n_left = MAX_REGIONS
+
+    def contents(self, language: str, text: str, own: "Extraction", depth: int) -> Contents:
+        """Returns what a text at a depth holds."""
+        regions = described(language).regions
+        if regions is None or depth >= MAX_DEPTH:
+            return Contents(own)
+        found: list[ReadRegion] = []
+        placed: list[Symbol] = []
+        imports: list[Import] = []
+        has_errors = own.has_errors
+        line, at = 1, 0
+        for region in regions.in_text(text):
+            if self._n_left == 0:
+                break
+            self._n_left -= 1
+            code = region.text_in(text)
+            inner = self._read(region.language, code, self._path)
+            if inner is None:
+                continue
+            inner = self.contents(region.language, code, inner, depth + 1).extraction
+            line, at = line + text.count("\n", at, region.start), region.start
+            found.append(ReadRegion(region, inner.symbols))
+            has_errors = has_errors or inner.has_errors
+            n_before = len(placed)
+            placed += [
+                replace(_moved(symbol, region, line), parent=symbol.parent + n_before if symbol.parent >= 0 else -1)
+                for symbol in inner.symbols[: MAX_SYMBOLS - n_before]
+            ]
+            imports += [_moved(item, region, line) for item in inner.imports if item.spec.strip()]
+        if not found:
+            completed = [] if regions.completed is None else regions.completed((), text, self._path)
+            return Contents(replace(own, symbols=_merged(own.symbols, completed)) if completed else own)
+        if regions.completed is not None:
+            placed = regions.completed(placed, text, self._path)
+        both = sorted((*own.imports, *imports), key=lambda item: item.line_start) if imports else own.imports
+        return Contents(
+            replace(own, symbols=_merged(own.symbols, placed), imports=tuple(both), has_errors=has_errors), tuple(found)
+        )
+
+
+_Placed = TypeVar("_Placed", Symbol, Import)
+
+
+def _moved(item: _Placed, region: Region, line: int) -> _Placed:
+    """Returns what was found in a region that begins in a line at its lines in the file."""
+    if region.lines is not None:
+        last = len(region.lines) - 1
+        first, end = region.lines[min(item.line_start - 1, last)], region.lines[min(item.line_end - 1, last)]
+        return replace(item, line_start=first, line_end=end)
+    if line == 1:
+        return item
+    return replace(item, line_start=item.line_start + line - 1, line_end=item.line_end + line - 1)
+
+
+def _merged(own: Sequence[Symbol], placed: Sequence[Symbol]) -> tuple[Symbol, ...]:
+    """Returns the symbols of a file and those of its regions by line; the latter are members of what is around them."""
+    if not own or not placed:
+        return tuple(own or _by_line(placed))
+    # Of those that begin in one line, the file's own come first, because regions are within them.
+    order = sorted(
+        (
+            (symbol.line_start, is_placed, index)
+            for is_placed, group in enumerate((own, placed))
+            for index, symbol in enumerate(group)
+        )
+    )
+    moved = {(is_placed, index): number for number, (_, is_placed, index) in enumerate(order)}
+    merged: list[Symbol] = []
+    around: list[int] = []
+    """The file's own definitions around the current one, by their numbers."""
+    for line, is_placed, index in order:
+        symbol = placed[index] if is_placed else own[index]
+        parent = moved[is_placed, symbol.parent] if symbol.parent >= 0 else -1
+        while around and merged[around[-1]].line_end < line:
+            around.pop()
+        if is_placed and parent < 0:
+            parent = next((number for number in reversed(around) if merged[number].line_end >= symbol.line_end), -1)
+        merged.append(replace(symbol, parent=parent))
+        if not is_placed and symbol.line_end > symbol.line_start:
+            around.append(len(merged) - 1)
+    return tuple(merged)
+
+
+def _by_line(symbols: Sequence[Symbol]) -> Sequence[Symbol]:
+    """Returns symbols in the order of their lines; those of overlapping regions are not."""
+    order = sorted(range(len(symbols)), key=lambda index: symbols[index].line_start)
+    if order == list(range(len(symbols))):
+        return symbols
+    moved = {old: new for new, old in enumerate(order)}
+    return [replace(symbols[old], parent=moved.get(symbols[old].parent, -1)) for old in order]
+
+
+def uses_in_regions(
+    contents: Contents, text: str, language: str, occurrences: Callable[[str, str, Sequence[Symbol]], Iterable[NameUses]]
+) -> tuple[NameUses, ...]:
+    """Returns the uses in the regions of a file that are of the family of its language, sorted by name; `occurrences` finds those
+    of one text."""
+    family = _family(language)
+    found: dict[str, list[Use]] = {}
+    line, at = 1, 0
+    for read in contents.regions:
+        region = read.region
+        line, at = line + text.count("\n", at, region.start), region.start
+        if _family(region.language) != family:
+            continue
+        searched = region.text_in(text) if region.searched is None else region.searched
+        lines = region.lines or range(line, line + searched.count("\n") + 1)
+        for each in occurrences(language, searched, read.symbols):
+            uses = found.setdefault(each.name, [])
+            uses += [replace(use, line=lines[min(use.line, len(lines)) - 1]) for use in each.uses]
+    return tuple(NameUses(name, tuple(sorted(found[name], key=lambda use: use.line))) for name in sorted(found))
+
+
+def _family(language: str) -> str:
+    rules = lexical_rules(language)
+    return "" if rules is None else rules.family

@@ -1,0 +1,119 @@
+"""The metrics of a worker: of its work, and of the repositories as it has last read them."""
+
+import secrets
+
+import pytest
+
+from codecompass.cluster import worker_measures
+from codecompass.cluster.engine import Engine
+from codecompass.cluster.repositories import Lease, RefHead, Repositories, Repository, RepositoryFailure
+from codecompass.cluster.schema import index_bodies
+from codecompass.cluster.worker_measures import WorkerMeasures
+from tests.cluster.git_remote import GitRemote
+from tests.cluster.working import LIMITS, until, working
+from tests.transport.http.test_metrics import samples
+
+NOW = 2_000_000.0
+
+
+def repository(name: str, **fields) -> Repository:
+    given = {"repo_id": name.ljust(16, "0"), "url": f"https://git.example.org/{name}", "added_at": 0.0, "changed_at": NOW - 60}
+    return Repository(name=name, **{**given, **fields})
+
+
+def head(published_at: float) -> RefHead:
+    return RefHead(
+        generation="g", commit="c", published_at=published_at, file_count=3, symbol_count=4, source_bytes=500, made_by=(1, 1)
+    )
+
+
+INDEXED = repository("indexed", heads={"main": head(NOW - 5)}, default_ref="main", done_changes=1)
+WAITING = repository("waiting", changed_at=NOW - 90, lease=Lease(owner="w", token="t"))
+FAILING = repository("failing", trouble=RepositoryFailure(message="no", at=NOW, failures=3))
+REMOVED = repository("removed", is_removed=True)
+
+
+def page(measures: WorkerMeasures) -> dict:
+    return samples(measures.page(NOW).decode())
+
+
+def test_a_worker_that_has_not_read_anything_yet_says_so_by_what_is_missing():
+    found = page(WorkerMeasures())
+
+    assert found["codecompass_repositories", None] == 0
+    assert ("codecompass_worker_looked_seconds_ago", None) not in found
+
+
+def test_repositories_are_counted_by_what_they_wait_for():
+    measures = WorkerMeasures()
+    measures.looked((INDEXED, WAITING, FAILING, REMOVED))
+    found = page(measures)
+
+    counted = {
+        name.removeprefix("codecompass_repositories"): value
+        for (name, labels), value in found.items()
+        if name.startswith("codecompass_repositories") and labels is None
+    }
+    assert counted == {"": 3, "_waiting": 2, "_leased": 1, "_failing": 1, "_unindexed": 2, "_waiting_seconds": 90}
+    assert found["codecompass_repository_failures", 'repository="failing"'] == 3
+    assert found["codecompass_repository_published_seconds", 'repository="indexed"'] == NOW - 5
+    assert ("codecompass_repository_published_seconds", 'repository="waiting"') not in found
+    assert found["codecompass_worker_looked_seconds_ago", None] >= 0
+
+
+def test_of_too_many_repositories_those_in_trouble_are_named(monkeypatch):
+    monkeypatch.setattr(worker_measures, "MAX_NAMED", 2)
+    measures = WorkerMeasures()
+    measures.looked((INDEXED, WAITING, FAILING))
+
+    named = {labels for name, labels in page(measures) if name == "codecompass_repository_failures"}
+
+    assert named == {'repository="failing"', 'repository="waiting"'}
+
+
+def test_work_is_counted_by_how_it_ended():
+    measures = WorkerMeasures()
+    for outcome, seconds in (("done", 2.0), ("failed", 0.5), ("done", 4.0)):
+        measures.began()
+        measures.ended("turn", outcome, seconds)
+    measures.began()
+    measures.polled(has_failed=True)
+    measures.not_answered()
+    measures.published(700)
+    found = page(measures)
+
+    assert found["codecompass_worker_runs_total", 'action="turn",outcome="done"'] == 2
+    assert found["codecompass_worker_runs_total", 'action="turn",outcome="failed"'] == 1
+    assert found["codecompass_worker_runs_total", 'action="sweep",outcome="done"'] == 0
+    assert found["codecompass_worker_run_seconds_sum", 'action="turn"'] == 6.5
+    assert found["codecompass_worker_running", None] == 1
+    assert found["codecompass_worker_polls_total", 'outcome="failed"'] == 1
+    assert found["codecompass_worker_engine_failures_total", None] == 1
+    assert found["codecompass_worker_source_bytes_total", None] == 700
+
+
+@pytest.mark.cluster
+async def test_a_worker_counts_what_it_does(engine_cluster, tmp_path):
+    engine = Engine(engine_cluster.urls, prefix=f"t{secrets.token_hex(5)}", patience=60.0)
+    engine.prepare()
+    try:
+        repositories = Repositories(engine, LIMITS.protocols)
+        remote = GitRemote(tmp_path / "origin")
+        remote.push({"a.py": "def one():\n    pass\n"})
+        good = repositories.add(remote.url).repository
+        bad = repositories.add(f"{remote.url}-missing").repository
+        measures = WorkerMeasures()
+        async with working(engine, tmp_path / "home", measures=measures):
+            await until(repositories, good.repo_id, lambda now: now is not None and bool(now.heads))
+            await until(repositories, bad.repo_id, lambda now: now is not None and now.failures > 0)
+            await until(
+                repositories, good.repo_id, lambda _: measures.counted("turn", "failed") and measures.counted("turn", "done")
+            )
+        found = page(measures)
+    finally:
+        for index in index_bodies(engine.names):
+            engine._request("DELETE", f"/{index}")
+        engine.close()
+
+    assert found["codecompass_worker_source_bytes_total", None] == len("def one():\n    pass\n")
+    assert found["codecompass_repositories", None] == 2
