@@ -54,12 +54,12 @@ _DRIVERS: Final = (
 
 _ENVIRONMENT: Final = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "LC_ALL": "C.UTF-8"}
 
-_SKIPPED_SUBJECT: Final = re.compile(
+SKIPPED_SUBJECT: Final = re.compile(
     r"merge|revert|bump|release|prepare|version|v?\d|typo|changelog|chore|docs?\b|ci\b|style\b"
     r"|update (?:changelog|readme|copyright)",
     re.IGNORECASE,
 )
-_NUMBER_REFERENCE: Final = re.compile(r"\(?(?:#|GH-|gh-)\d+\)?")
+NUMBER_REFERENCE: Final = re.compile(r"\(?(?:#|GH-|gh-)\d+\)?")
 _KIND_PREFIX: Final = re.compile(r"^(?:fix|feat|feature|refactor|perf|test|build)(?:\([^)]*\))?!?:", re.IGNORECASE)
 _NAMED: Final = re.compile(
     r"\b(?:def|defp|defmacro|fn|func|function|fun|sub|class|struct|interface|trait|impl|module|object|enum|protocol)\s+"
@@ -169,9 +169,9 @@ class _Change:
     """One commit of `git log`, read line by line. Stops reading once the commit turns out to be unsuitable."""
 
     def __init__(self, subject: str) -> None:
-        self._subject = tuple(dict.fromkeys(words_of(_NUMBER_REFERENCE.sub(" ", _KIND_PREFIX.sub(" ", subject)))))
+        self._subject = tuple(dict.fromkeys(words_of(NUMBER_REFERENCE.sub(" ", _KIND_PREFIX.sub(" ", subject)))))
         is_long_enough = MIN_SUBJECT <= len(subject.split()) <= MAX_SUBJECT and len(self._subject) >= MIN_SUBJECT - 1
-        self.is_open = is_long_enough and _SKIPPED_SUBJECT.match(subject) is None
+        self.is_open = is_long_enough and SKIPPED_SUBJECT.match(subject) is None
         self._path: str | None = None
         self._is_header = True
         self._n_files = 0

@@ -68,7 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if path is None:
             print(f"no clone, left out: {repo}", file=sys.stderr)
             continue
-        answers += _ask(path, rows, options.out / "index", is_first_line=options.first_line)
+        questions = [AskedCommit(each.id, each.commit, _asked(each, is_first_line=options.first_line)) for each in rows]
+        answers += answers_at(path, questions, options.out / "index")
         print(f"{repo}: {len(rows)} issues", file=sys.stderr, flush=True)
     run_file = options.out / ("first_line.jsonl" if options.first_line else "whole.jsonl")
     write_lines(run_file, answers)
@@ -100,12 +101,12 @@ def find_repository(name: str, directory: Path) -> Path | None:
     return None
 
 
-def _ask(repository: Path, issues: Sequence[Issue], home: Path, *, is_first_line: bool) -> list[AnswerAtCommit]:
+def _asked(issue: Issue, *, is_first_line: bool) -> str:
+    return issue.query.strip().split("\n", 1)[0] if is_first_line else issue.query
+
+
+def answers_at(repository: Path, questions: Sequence[AskedCommit], home: Path) -> list[AnswerAtCommit]:
     """Returns the answers from a process that sees nothing else. Raises CalledProcessError if it fails."""
-    questions = [
-        AskedCommit(each.id, each.commit, each.query.strip().split("\n", 1)[0] if is_first_line else each.query)
-        for each in issues
-    ]
     command = python("-m", "bench.quality.ask_at_commits", repository, "--home", home)
     shown = b"".join(msgspec.json.encode(question) + b"\n" for question in questions)
     done = subprocess.run(command, input=shown, stdout=subprocess.PIPE, check=True)

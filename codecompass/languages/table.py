@@ -246,9 +246,9 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "vhdl": Row(extensions=".vhd .vhdl", module="vhdl"),
     "wgsl": Row(extensions=".wgsl", module="shading"),
     "ada": Row(extensions=".adb .ads .ada", module="ada"),
-    "assembly": Row(extensions=".asm .nasm .s", aliases="asm nasm", module="assembly", grammar="asm"),
+    "assembly": Row(extensions=".asm .nasm .s", aliases="asm nasm", module="assembly", is_read_as_text=True),
     "cairo": Row(extensions=".cairo", module="cairo"),
-    "cobol": Row(extensions=".cbl .cob .cpy", module="cobol"),
+    "cobol": Row(extensions=".cbl .cob .cpy", module="cobol", is_read_as_text=True),
     "crystal": Row(extensions=".cr", interpreters="crystal", aliases="cr", module="by_lines", grammar="ruby"),
     "d": Row(extensions=".d .di", interpreters="rdmd", module="d"),
     "fish": Row(extensions=".fish", interpreters="fish", module="fish"),
@@ -261,7 +261,9 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "rescript": Row(extensions=".res .resi", aliases="res", module="by_lines", grammar="ocaml"),
     "tcl": Row(extensions=".tcl .tm", interpreters="expect tclsh wish", module="tcl"),
     "v": Row(extensions=".vsh .vv", interpreters="v", aliases="vlang", module="v"),
-    "vim": Row(extensions=".vim .vimrc", names=".exrc .gvimrc .vimrc vimrc", aliases="viml vimscript", module="vim"),
+    "vim": Row(
+        extensions=".vim .vimrc", names=".exrc .gvimrc .vimrc vimrc", aliases="viml vimscript", module="vim", is_read_as_text=True
+    ),
     # Templates with code of another language.
     "eex": Row(extensions=".eex .heex .leex", aliases="heex", module="templates", grammar="elixir"),
     "ejs": Row(extensions=".ejs", module="templates", grammar="javascript"),

@@ -27,6 +27,9 @@ NEXT_FRAME: Final = 0.8
 PATH: Final = 1.0
 """What the file of a path gains, times the weight of the path's place in the text."""
 
+MANY_PATHS: Final = 8
+"""Paths in a text from which on the table of files is read to look them up: it takes as long as five scans of the database."""
+
 MAX_PATHS: Final = 8
 MAX_NAMESAKES: Final = 3
 """Paths that are looked up, the heaviest ones, and files from which on a path says nothing."""
@@ -44,6 +47,8 @@ def with_named_places(
     for place in ranked:
         by_words.setdefault(place.file.id, place.score)
     is_allowed = passes(where)
+    if len(question.frames) + len(question.paths) >= MANY_PATHS:
+        snapshot.files()
     framed = [place for place in _framed(snapshot, question) if is_allowed(place.file.id, place.file.language)]
     named = [
         replace(place, score=by_words.get(place.file.id, 0.0) + best * FRAME * NEXT_FRAME**index)

@@ -27,6 +27,7 @@ from codecompass.query.options import TIME_WAS_UP, QueryOptions, no_deadline
 from codecompass.query.parts_of_question import with_named_places
 from codecompass.query.path_globs import plain_path, relative_request
 from codecompass.query.readings import Asked, as_part_of_words, in_other_case, option_lines, read_before_words, template_lines
+from codecompass.query.review_context import Commented, commented_place, with_context
 from codecompass.query.search_hits import (
     Hit,
     HitPage,
@@ -71,6 +72,13 @@ list."""
 OTHERS_BESIDE_A_MESSAGE: Final = 2
 """Places that a text answer shows besides those of a message that was not found literally."""
 
+WEAK_PLACES: Final = 3
+"""Places of a weak answer as text, or of one without a limit: they show what the code is about instead; the others are on the
+next page."""
+
+LAST_SHARE: Final = 3
+"""At most one in so many places of a page are what goes with a review comment: its place, and the test of that."""
+
 MOST_EXPECTED: Final = 50
 """Places whose lines are read together; an explanation asks for thousands."""
 
@@ -111,20 +119,25 @@ def find(
     if known is not None and (options.changed is None or known.path in options.changed.lines):
         place = definition_place(known, SURE_SCORE)
         return Hits(shown=(Hit(place=place),) if not request.offset else (), intent="symbol", total=1)
+    commented = commented_place(snapshot, text, request.path or "", root) if kinds is None else None
+    if commented is not None and request.path is not None and not commented.is_said:
+        # The path says which file the comment is on.
+        where = index_filter(snapshot, request.language, None, options.changed)
     asked = Asked(snapshot, request, text, own, where, kinds, options, is_expired, root)
-    return _WordSearch(asked, page or limit).hits()
+    return _WordSearch(asked, page or limit, commented).hits()
 
 
 class _WordSearch:
     """Mode `auto`: a query that is read as it stands, else places ranked by words and meaning, and above them those that answer
     directly."""
 
-    def __init__(self, asked: Asked, page: int) -> None:
+    def __init__(self, asked: Asked, page: int, commented: Commented | None = None) -> None:
         self._asked = asked
         self._snapshot = asked.snapshot
         self._page = page
         self._query = unquoted(asked.text)
-        self._long = long_question(asked.text)
+        self._commented = commented
+        self._long = long_question(asked.text) if commented is None else commented.comment.question
         self._intent: QueryIntent = classify(asked.text) if self._long is None else "natural_language"
         self._weights = retrieval.weights_for(self._intent, asked.options.without_signals, is_long=self._long is not None)
         self._breadth = breadth_for(asked.options.n_merged, saves_work=asked.options.saves_work)
@@ -138,10 +151,12 @@ class _WordSearch:
 
     def hits(self) -> Hits:
         """Returns the page."""
-        direct = read_before_words(self._asked, self._ranked_by_text, self._templates)
+        direct = None if self._commented else read_before_words(self._asked, self._ranked_by_text, self._templates)
         if direct is not None:
             return self._explained(direct)
         hits = self._by_words()
+        if self._commented is not None:
+            return hits
         held = held_text(self._asked.text)
         is_nowhere = held is not None and held.is_token and (held.is_certain or hits.notice)
         if held is None or (hits.shown and not is_nowhere) or hits.is_partial or hits.is_verbatim:
@@ -258,7 +273,9 @@ class _WordSearch:
             ranked, meaning_warnings = with_meaning(snapshot, ranked, options.meaning, where, kinds, found)
         best = _highest(ranked)
         _expect_lines(snapshot, ranked[: max(asked.page.end, SEARCHED_PLACES)])
-        if kinds is None:
+        if self._commented is not None:
+            ranked = with_context(snapshot, self._commented, ranked, where)
+        elif kinds is None:
             ranked = (
                 _merged(named_definitions(snapshot, query, intent, ranked, where), ranked)
                 if self._long is None
@@ -267,7 +284,7 @@ class _WordSearch:
         # The frames of a trace are more precise than the message above them; a single location beside a message is not.
         quoted = message_places(snapshot, messages, kinds, best if len(frames(query)) > 1 else _highest(ranked))
         ranked = _merged(quoted, ranked)
-        if kinds is None and where == Filter():
+        if kinds is None and where == Filter() and self._commented is None:
             ranked = relation_places(snapshot, query, _highest(ranked), is_expired, options.history) + ranked
         warnings: tuple[str, ...] = ()
         asked_place = asked_lines(query)
@@ -285,23 +302,32 @@ class _WordSearch:
         held = held_text(query) if kinds is None and not is_partial and not quoted else None
         is_ranked = held is None or held.is_certain or options.is_for_merging
         lines = [] if held is None or is_ranked else few_lines(snapshot, held, where, options, is_expired, ranked)
-        shown, duplicates, has_more, is_partial = self._fitted(lines, ranked, found.wanted, quoted, end, is_late=is_partial)
-        shown = list(_each_once(shown))[asked.page.offset :]
+        # What ranks above everything found by words answers directly.
+        is_vague = is_vague and not lines and self._commented is None and (self._long is not None or _highest(ranked) <= best)
+        if is_vague and not asked.page.offset and (options.answers == "text" or asked.request.limit is None):
+            end = min(end, WEAK_PLACES)
+        last: list[Hit] = []
+        if self._commented is not None and not asked.page.offset:
+            room = max(1, end // LAST_SHARE)
+            last = self._commented.last_hits(snapshot, ranked[: max(1, end - room)], options.history)[-room:]
+        shown, duplicates, has_more, is_partial = self._fitted(
+            lines, ranked, found.wanted, quoted, max(1, end - len(last)), is_late=is_partial
+        )
+        shown = [*_each_once(shown), *last][asked.page.offset :]
         # Most tokens of a long text are those of the program that it shows.
         if kinds is None and not is_partial and len(query.split()) > 1 and self._long is None:
-            shown = with_held_tokens(snapshot, query, shown, ranked, where, asked.page.limit, options, is_expired)
-        # What ranks above everything found by words answers directly.
-        is_vague = is_vague and not lines and (self._long is not None or _highest(ranked) <= best)
+            limit = end - asked.page.offset if is_vague else asked.page.limit
+            shown = with_held_tokens(snapshot, query, shown, ranked, where, limit, options, is_expired)
         notice, word_warnings = self._word_notes(unknown, is_empty=not shown, is_vague=is_vague)
         return Hits(
             shown=tuple(shown),
             intent=intent,
             total=len(lines) + len(ranked) - duplicates,
-            next_offset=asked.page.offset + len(shown) if has_more and shown else 0,
+            next_offset=asked.page.offset + len(shown) - len(last) if has_more and shown else 0,
             duplicates=duplicates,
             wanted=found.wanted,
             is_weak=is_vague,
-            notice=notice,
+            notice=notice if self._commented is None else self._commented.notice,
             warnings=(*warnings, *word_warnings, *meaning_warnings, *((TIME_WAS_UP,) if is_partial else ())),
             is_partial=is_partial,
         )

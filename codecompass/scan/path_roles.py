@@ -25,7 +25,11 @@ EXAMPLE_DIRECTORIES: Final = word_set(
 VENDORED_DIRECTORIES: Final = word_set(
     "vendor vendored _vendor third_party third-party thirdparty node_modules bower_components deps site-packages dist"
 )
-GENERATED_DIRECTORIES: Final = word_set("generated gen __generated__ autogen")
+GENERATED_DIRECTORIES: Final = word_set(
+    "generated gen __generated__ autogen _build __pycache__ .next .nuxt .svelte-kit .docusaurus htmlcov"
+)
+_OUTPUT_DIRECTORY_ENDS: Final = (".egg-info", ".dist-info", ".egg", ".dsym")
+"""What builds, packagers and compilers of documents write."""
 
 _TEST_FILE: Final = lazy.pattern(
     r"(?:tests?[_.-].*|.*[_-](?:tests?|spec|unittest|bench|benchmark)|.*[.](?:tests?|spec|e2e|bench|cy|stories)|conftest|test|tests)[.][^.]+$"
@@ -35,8 +39,9 @@ _TEST_FILE: Final = lazy.pattern(
 )
 _GENERATED_FILE: Final = lazy.pattern(
     r".*(?:[.]pb[.](?:go|cc|h|swift)|_pb2(?:_grpc)?[.]pyi?|_generated[.][^.]+|[.]generated[.][^/]*|[.]g[.](?:cs|dart)"
-    r"|[.]designer[.](?:cs|vb)|zz_generated[.][^/]*|[.]min[.](?:js|css)|[-_]lock[.][^.]+|[.]lock)$"
-    r"|(?:package-lock[.]json|go[.]sum)$",
+    r"|[.]designer[.](?:cs|vb)|zz_generated[.][^/]*|[.]min[.](?:[cm]?js|css)|[.](?:[cm]?js|css)[.]map"
+    r"|[-_.]lock[.](?:json|ya?ml|toml|hcl)|[.]lock(?:b|ed|file)?)$"
+    r"|(?:go(?:[.]work)?[.]sum|npm-shrinkwrap[.]json|(?:package|cartfile)[.]resolved|pkg-info)$",
     re.IGNORECASE,
 )
 _PROSE_FILE: Final = lazy.pattern(
@@ -183,7 +188,7 @@ def _in_directory(above: _Directory, name: str) -> _Directory:
     role = PathRole(
         is_test=above.role.is_test or _is_test_directory(name),
         is_example=above.role.is_example or lower in EXAMPLE_DIRECTORIES,
-        is_generated=above.role.is_generated or lower in GENERATED_DIRECTORIES,
+        is_generated=above.role.is_generated or lower in GENERATED_DIRECTORIES or lower.endswith(_OUTPUT_DIRECTORY_ENDS),
         is_vendored=above.role.is_vendored or lower in VENDORED_DIRECTORIES,
     )
     return _Directory(role, tuple(split_identifier(name)), (above.above + above.own)[:MAX_WORDS_ABOVE])

@@ -87,6 +87,19 @@ class FileTable:
         found = bisect_left(self.paths, path)
         return found if found < len(self.paths) and self.paths[found] == path else None
 
+    def ending(self, suffix: str, limit: int) -> list[str]:
+        """Returns the first paths equal to `suffix` or ending in `/suffix`, whatever the case of ASCII letters, shortest first:
+        those of `FactsReader.paths_ending`."""
+        sought = suffix.replace("\n", "\0").encode("utf-8", "replace").lower() + b"\n"
+        text, starts = self._lower_text, self._text[1]
+        found: list[str] = []
+        at = text.find(sought)
+        while at >= 0:
+            if at == 0 or text[at - 1] in b"/\n":
+                found.append(self.paths[bisect_right(starts, at) - 1])
+            at = text.find(sought, at + 1)
+        return sorted(found, key=lambda path: (len(path), path))[:limit]
+
     def names_in(self, directory: str) -> list[str]:
         """Returns the names directly in a directory ('' for the root), sorted by path; directories end in '/'."""
         names = []
@@ -103,6 +116,10 @@ class FileTable:
     def _text(self) -> tuple[bytes, list[int]]:
         lines = [f"{path.replace(chr(10), chr(0))}\n".encode() for path in self.paths]
         return b"".join(lines), [0, *accumulate(map(len, lines))]
+
+    @cached_property
+    def _lower_text(self) -> bytes:
+        return self._text[0].lower()
 
 
 class KeptUses:
@@ -132,6 +149,11 @@ class TableCache:
         self.kept_uses: Final = KeptUses()
         self._lock = threading.Lock()
         self._table: FileTable | None = None
+
+    def kept(self) -> FileTable | None:
+        """Returns the file table if it was read."""
+        with self._lock:
+            return self._table
 
     def table(self, facts: FactsReader) -> FileTable:
         """Returns the file table. `facts` must be of the generation of this cache."""

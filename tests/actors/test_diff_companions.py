@@ -78,6 +78,17 @@ def test_what_uses_or_accompanies_a_changed_file_may_have_to_change(shop):
     assert "shop/baskets.py" in paths(found)
 
 
+def test_lock_files_and_copies_that_packagers_write_need_no_change(shop):
+    shop.write({"shop.lock": "total\n", "shop.egg-info/SOURCES.txt": "shop/prices.py\n", "PKG-INFO": "def total(items)\n"})
+    for _ in range(3):
+        changed_together(shop, "shop/prices.py", "shop.lock", "shop.egg-info/SOURCES.txt", "PKG-INFO", "docs/changes.md")
+
+    found = paths(reply(shop).may_change)
+
+    assert found[0] == "docs/changes.md"
+    assert not {"shop.lock", "shop.egg-info/SOURCES.txt", "PKG-INFO"}.intersection(found)
+
+
 def test_without_history_the_tests_are_found_by_names_and_uses(shop):
     with_history = reply(shop)
     found = answers(shop)

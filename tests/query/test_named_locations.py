@@ -120,3 +120,41 @@ def test_a_path_that_no_file_has_is_said_to_be_none(shop, state):
     assert search_code(shop, SearchCode(query="src/auth/nothing.rs:3"), state).metadata.warnings == (
         "no indexed file has the path src/auth/nothing.rs",
     )
+
+
+@pytest.fixture(scope="module")
+def odd_paths(index_of):
+    names = [
+        "src/a.py",
+        "src/data/a.py",
+        "src/Data2/A.PY",
+        "src/aa.py",
+        "a.py",
+        "src/\u00e4/a.py",
+        "src/\u00c4.py",
+        "src/odd\nname.py",
+    ]
+    return index_of(dict.fromkeys([*names, "lib/a.pyi", "lib/a_b.py"], "x = 1\n"))
+
+
+@pytest.mark.parametrize(
+    "suffix",
+    [
+        "a.py",
+        "A.py",
+        "data/a.py",
+        "src/a.py",
+        "aa.py",
+        "\u00e4.py",
+        "\u00c4.py",
+        "odd\nname.py",
+        "gone.py",
+        "py",
+        "src",
+        "_.py",
+        "b.py",
+    ],
+)
+@pytest.mark.parametrize("limit", [1, 10])
+def test_paths_are_found_by_their_ends_alike_in_the_database_and_in_the_table_of_files(odd_paths, suffix, limit):
+    assert odd_paths.files().ending(suffix, limit) == odd_paths.facts.paths_ending(suffix, limit)

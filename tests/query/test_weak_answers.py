@@ -5,6 +5,7 @@ import pytest
 from codecompass.hints import for_people
 from codecompass.protocol.requests import SearchCode
 from codecompass.query import search_code
+from codecompass.query.options import QueryOptions
 
 ELSEWHERE = [
     "how does the renderer compile shaders for a request of the graphics device",
@@ -52,6 +53,19 @@ def test_a_question_about_this_code_has_no_weak_answer(ask, query):
 
     assert not reply.weak
     assert not reply.notice
+
+
+def test_a_weak_answer_shows_three_places_and_the_others_on_the_next_page(shop, state, ask):
+    text = QueryOptions(answers="text")
+    whole = ask(ELSEWHERE[1], limit=10)
+
+    first = search_code(shop, SearchCode(query=ELSEWHERE[1], limit=10), state, text)
+    following = search_code(shop, SearchCode(query=ELSEWHERE[1], limit=10, offset=first.next_offset), state, text)
+
+    assert first.weak
+    assert len(whole.results) > 3
+    assert len(first.results) == len(ask(ELSEWHERE[1]).results) == 3
+    assert [each.path for each in (*first.results, *following.results)] == [each.path for each in whole.results]
 
 
 def test_people_are_told_the_option_for_all_projects(ask):

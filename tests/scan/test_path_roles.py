@@ -66,6 +66,32 @@ def test_generated_files_are_known(path):
     assert not role_of("src/generator/main.rs").is_generated
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "PKG-INFO",
+        "Shop.egg-info/SOURCES.txt",
+        "shop-1.0.dist-info/METADATA",
+        "docs/_build/index.html",
+        "web/app.min.mjs",
+        "web/app.css.map",
+        "pnpm-lock.yaml",
+        "packages.lock.json",
+        ".terraform.lock.hcl",
+        "bun.lockb",
+        "gradle.lockfile",
+        "Package.resolved",
+    ],
+)
+def test_what_packagers_resolvers_and_builds_write_is_generated(path):
+    assert role_of(path).is_generated
+
+
+@pytest.mark.parametrize("path", ["src/file_lock.py", "src/rw-lock.ts", "src/Lock.java", "sync/lock.go"])
+def test_code_about_locks_is_product_code(path):
+    assert role_of(path).rank == 0
+
+
 def test_vendored_directories_are_known_by_whole_segments():
     assert role_of("vendor/github.com/x/y.go").is_vendored
     assert role_of("a/third_party/zlib/inflate.c").is_vendored

@@ -105,7 +105,8 @@ class Companions(Struct, frozen=True):
 def companions(
     snapshot: Snapshot, change: Change, history: ChangeHistory, without: Collection[str] = (), limit: int = MAX_COMPANIONS
 ) -> Companions:
-    """Returns the indexed files that go with a change, at most `limit` of each kind and none that changes itself.
+    """Returns the indexed files that go with a change, at most `limit` of each kind and none that changes itself; files that
+    nobody edits (lock files, generated code, copies) only if the change has some.
 
     `without` names signals to leave out, to measure what each contributes. Its cost is bounded by the limits above.
     """
@@ -114,7 +115,8 @@ def companions(
     signals, together = _signals(snapshot, change, history)
     signals = {name: {} if name in without else values for name, values in signals.items()}
     using = {path for each in change.users for path in each}
-    indexed = {path for path in set().union(*signals.values()) if snapshot.facts.file(path) is not None} - set(change.paths)
+    found = {path for path in set().union(*signals.values()) if snapshot.facts.file(path) is not None} - set(change.paths)
+    indexed = found if any(map(_is_output, change.paths)) else {path for path in found if not _is_output(path)}
 
     def ranked(paths: Iterable[str], weights: Mapping[Signal, float]) -> tuple[Companion, ...]:
         scores = {path: sum(weight * signals[name].get(path, 0.0) for name, weight in weights.items()) for path in paths}
@@ -148,6 +150,12 @@ def is_test(path: str) -> bool:
     """Whether a file holds tests, and not only their data."""
     role = role_of(path)
     return role.is_test and not (role.is_data or role.is_prose or role.is_vendored)
+
+
+def _is_output(path: str) -> bool:
+    """Whether nobody edits a file: it is generated, resolved or packaged from others, or copied from elsewhere."""
+    role = role_of(path)
+    return role.is_generated or role.is_vendored
 
 
 def _signals(

@@ -264,7 +264,7 @@ def _places(snapshot: Snapshot, frame: StackFrame) -> list[FrameLocation]:
     if not wanted:
         return []
     scored = []
-    for path in snapshot.facts.paths_ending(wanted[-1], MAX_SAME_NAMED_FILES):
+    for path in snapshot.paths_ending(wanted[-1], MAX_SAME_NAMED_FILES):
         own = path.lower().split("/")
         common = _common_tail(wanted, own)
         file = snapshot.facts.file(path)

@@ -116,7 +116,7 @@ def files_at(snapshot: Snapshot, path: str, root: str) -> list[FileRow]:
     whole = snapshot.facts.file(plain)
     if whole is not None and whole.status == "indexed":
         return [whole]
-    ending = [snapshot.facts.file(found) for found in snapshot.facts.paths_ending(plain, MAX_FILES)]
+    ending = [snapshot.facts.file(found) for found in snapshot.paths_ending(plain, MAX_FILES)]
     return [file for file in ending if file is not None]
 
 
@@ -182,7 +182,7 @@ def named_files(snapshot: Snapshot, query: str, where: Filter, limit: int, above
     suffix = query.strip().replace("\\", "/").removeprefix(root.rstrip("/") + "/").removeprefix("./").strip("/")
     if not suffix:
         return []
-    files = [snapshot.facts.file(path) for path in snapshot.facts.paths_ending(suffix, MAX_NAMED_FILES)]
+    files = [snapshot.facts.file(path) for path in snapshot.paths_ending(suffix, MAX_NAMED_FILES)]
     is_allowed = passes(where)
     found = [
         IndexedFile(file.id, file.path, file.language, file.line_count)

@@ -10,7 +10,7 @@ Nothing here reads the index or knows any project, form or template.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, Literal
 
@@ -143,6 +143,11 @@ def long_question(text: str) -> LongQuestion | None:
     prose = sum(len(part.text.split()) for part in parts if part.place in ("title", "prose"))
     if prose < LEAST_PROSE_WORDS:
         return None
+    return asked_in(parts, frames(text))
+
+
+def asked_in(parts: Sequence[TextPart], traced: tuple[StackFrame, ...]) -> LongQuestion:
+    """Returns what pieces of a text say. `traced` are the frames in it."""
     weights: dict[str, float] = {}
     names: dict[str, float] = {}
     paths: dict[str, float] = {}
@@ -161,7 +166,7 @@ def long_question(text: str) -> LongQuestion | None:
         words=tuple(sorted(words, key=lambda word: -word.weight)),
         names=dict(sorted(names.items(), key=lambda item: -item[1])),
         paths=dict(sorted(paths.items(), key=lambda item: -item[1])),
-        frames=frames(text),
+        frames=traced,
     )
 
 
@@ -202,7 +207,7 @@ def parts_of(text: str) -> Iterator[TextPart]:
             title, rest = _title(bare)
             yield TextPart("title", title)
             if rest:
-                yield from _prose(rest)
+                yield from prose_parts(rest)
             continue
         heading = None if is_fenced else _HEADING.fullmatch(line)
         if heading is not None:
@@ -222,7 +227,7 @@ def parts_of(text: str) -> Iterator[TextPart]:
         elif is_fenced or _CODE.match(line) is not None:
             yield TextPart("code", bare)
         else:
-            yield from _prose(bare)
+            yield from prose_parts(bare)
         is_source = False
 
 
@@ -235,7 +240,8 @@ def _title(line: str) -> tuple[str, str]:
     return first[:MAX_TITLE], " ".join((first[MAX_TITLE:], *rest)).strip()
 
 
-def _prose(line: str) -> Iterator[TextPart]:
+def prose_parts(line: str) -> Iterator[TextPart]:
+    """Yields the pieces of a line of prose: what is in backticks, and all of it."""
     for found in _BACKTICKS.finditer(line):
         yield TextPart("quoted", found[1] or found[2])
     yield TextPart("prose", line)
