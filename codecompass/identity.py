@@ -19,6 +19,8 @@ ObjectFormat = Literal["sha1", "sha256"]
 ID_PREFIX_LENGTH: Final = 4
 """Hexadecimal characters of a `symbol_id` that do not depend on the project."""
 
+_PREFIX_OF: Final = "symbol_prefix:v1"
+
 
 def canonical_root(path: str | os.PathLike[str]) -> Path:
     """Returns the real, absolute path, whether or not it exists."""
@@ -38,12 +40,14 @@ def symbol_id(project: str, path: str, kind: str, line_start: int, name: str, or
 
 def id_prefix_at(path: str, kind: str, line_start: int, name: str, ordinal: int) -> int:
     """Returns the `id_prefix` of the `symbol_id` of a definition, in any project."""
-    return id_prefix(_prefix(path, kind, str(line_start), name, str(ordinal)))
+    # In one step, because it is done for every definition of an index: the same number as `id_prefix` of the `symbol_id`.
+    place = f"{_PREFIX_OF}\0{path}\0{kind}\0{line_start}\0{name}\0{ordinal}"
+    return int.from_bytes(blake3(place.encode("utf-8", "surrogatepass")).digest(2), "big") - 0x8000
 
 
 def _prefix(*place: str) -> str:
     # Indexes of several projects share rows, which contain the prefix, so it must not depend on the project.
-    return _join_hash("symbol_prefix:v1", *place)[:ID_PREFIX_LENGTH]
+    return _join_hash(_PREFIX_OF, *place)[:ID_PREFIX_LENGTH]
 
 
 def id_prefix(symbol_id: str) -> int:

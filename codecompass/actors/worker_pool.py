@@ -54,10 +54,10 @@ SILENCE_MINIMUM_SECONDS: Final = 30.0
 """Silence after which a worker is killed, as a multiple of the CPU time for a parse, and at least. A worker that exceeds its CPU
 time ends itself; one that is silent for this long was stopped or is stuck in the kernel."""
 
-PAUSE_SECONDS: Final = 0.008 * SECONDS
-PAUSE_FROM_FILES: Final = 6
-"""While so many files of a batch are left, answers are awaited this long and taken together: each waking up of the event loop
-takes as long as reading a small file."""
+LEAST_PAUSE_SECONDS: Final = 0.001 * SECONDS
+LONGEST_PAUSE_SECONDS: Final = 0.04 * SECONDS
+"""While answers are expected, those of half of the files left are awaited and taken together, for as long as the files before
+them suggest: each waking up of the event loop takes as long as reading a small file."""
 
 SLOW_READ_SECONDS: Final = 2.0
 """A read that takes this long waits for a disk or a network; normally it takes milliseconds."""
@@ -121,7 +121,9 @@ class _Worker:
     """One process and its pipes."""
 
     def __init__(self, process: trio.Process) -> None:
+        assert isinstance(process.stdout, trio.lowlevel.FdStream)
         self.process = process
+        self._output = process.stdout.fileno()
         self._buffer = bytearray()
         self.ended = False
 
@@ -136,15 +138,18 @@ class _Worker:
             with trio.fail_after(silence_seconds):
                 await self.process.stdin.send_all(encode_frame(batch))
             is_reading = True
+            started = trio.current_time()
             while expected:
-                frames = await self._frames_in_time(silence_seconds, tokens if is_reading else None)
+                frames = self._frames_now() or await self._frames_in_time(silence_seconds, tokens if is_reading else None)
                 for frame in frames:
                     answer = decode_answer(frame)
                     is_reading = not (isinstance(answer, FileText) and answer.will_parse)
                     expected -= is_reading
                     yield answer
-                if expected >= PAUSE_FROM_FILES:
-                    await trio.sleep(PAUSE_SECONDS)
+                n_done = len(batch.tasks) - expected
+                pause = (trio.current_time() - started) / n_done * expected / 2 if n_done else 0.0
+                if pause >= LEAST_PAUSE_SECONDS:
+                    await trio.sleep(min(pause, LONGEST_PAUSE_SECONDS))
         except trio.TooSlowError as error:
             raise _WorkerDied(was_silent=True) from error
         except (trio.BrokenResourceError, trio.ClosedResourceError, msgspec.DecodeError) as error:
@@ -181,6 +186,16 @@ class _Worker:
         """Returns the bodies of all frames that have arrived, at least one: waiting for single frames costs more than reading."""
         await self._fill(LENGTH.size)
         await self._fill(LENGTH.size + self._length(0))
+        return self._taken()
+
+    def _frames_now(self) -> list[memoryview]:
+        """Returns the bodies of the frames that have arrived, perhaps none. Raises BrokenResourceError after the last."""
+        with suppress(BlockingIOError):
+            self._add(os.read(self._output, READ_BYTES))
+        return self._taken()
+
+    def _taken(self) -> list[memoryview]:
+        """Removes and returns the bodies of the whole frames in the buffer."""
         read = memoryview(bytes(self._buffer))
         frames = []
         end = 0
@@ -199,11 +214,13 @@ class _Worker:
     async def _fill(self, count: int) -> None:
         assert self.process.stdout is not None
         while len(self._buffer) < count:
-            data = await self.process.stdout.receive_some(READ_BYTES)
-            if not data:
-                self.ended = True
-                raise trio.BrokenResourceError("worker ended")
-            self._buffer += data
+            self._add(await self.process.stdout.receive_some(READ_BYTES))
+
+    def _add(self, data: bytes | bytearray) -> None:
+        if not data:
+            self.ended = True
+            raise trio.BrokenResourceError("worker ended")
+        self._buffer += data
 
     async def end(self) -> None:
         """Kills the process and reaps it. Safe to call if it has already ended."""

@@ -299,7 +299,8 @@ async def _run(
                 limits=index_limits(settings),
                 on_progress=watch,
             )
-            report = await IndexJob(context, JobOrder(job_id=entry.job_id, force=force, defers_uses=True)).run()
+            # Who waits for the uses anyway waits for less if each file is parsed for both.
+            report = await IndexJob(context, JobOrder(job_id=entry.job_id, force=force, defers_uses=not reads_uses)).run()
             # The lock that shows that a job is alive is free from here on.
             entry.publish(report)
             if reads_uses:

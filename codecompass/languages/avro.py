@@ -1,23 +1,42 @@
 """Avro IDL: records, errors, enumerations and protocols with their fields and messages. Schemas in JSON have keys."""
 
-from codecompass.languages.display import Display
+from typing import Final
+
+from codecompass.languages.c_imports import C_IMPORTS
+from codecompass.languages.display import DECORATORS, Display
 from codecompass.languages.language import Language
 from codecompass.languages.uses.patterns import BLOCK, DOUBLE, SLASHES, any_of
 from codecompass.languages.uses.references import references
 from codecompass.languages.walk.text_rules import braces
 
-_HIDDEN = any_of(SLASHES, BLOCK, DOUBLE)
-_TYPE = r"(?>(?:@[\w-]++(?:\([^()]*+\))?\s*+)*)(?:(?:array|map|union|decimal)\s*+[<({][^<>(){}]*+[>)}]|[\w.]++)\??"
+_HIDDEN: Final = any_of(SLASHES, BLOCK, DOUBLE)
+_UNION: Final = r"(?<=union)\s*+\{[^{}]*+(?>(?:\{[^{}]*+\}[^{}]*+)*)\}"
+"""What may be in a union, whose braces are no block; `union` remains as the type."""
+
+_NOTES: Final = r"(?>(?:@[\w-]++(?:\([^()]*+\))?\s*+)*)"
+_ARGUMENTS: Final = r"[<(](?>(?:[^<>(){};]++|<(?>(?:[^<>(){};]++|<[^<>(){};]*+>)*)>)*)[>)]"
+_TYPE: Final = rf"{_NOTES}(?:(?:array|map|decimal)\s*+{_ARGUMENTS}|`?[\w.]++`?)\??\s*+{_NOTES}(?:(?<=[\s>)?`])|\b)"
+_NAME: Final = r"`?(?P<{}>\w++)`?"
 
 AVRO = Language(
     outline=braces(
-        r"(?:^|[{;}])[ \t]*+(?>(?:@[\w-]++(?:\([^()]*+\))?\s*+)*)"
-        r"(?:protocol\s++(?P<interface>\w++)|(?:record|error)\s++(?P<struct>\w++)|enum\s++(?P<enum>\w++)|fixed\s++(?P<type>\w++)"
-        rf"|{_TYPE}\s++(?P<method>\w++)\s*+\(|{_TYPE}\s++(?P<field>\w++)\s*+(?=[=;])|(?P<const>[A-Z_]\w*+)(?=\s*+[,}}]))",
-        _HIDDEN,
+        rf"(?:^|[{{;}},])[ \t]*+{_NOTES}"
+        rf"(?:protocol\s++{_NAME.format('interface')}|(?:record|error)\s++{_NAME.format('struct')}"
+        rf"|enum\s++{_NAME.format('enum')}|fixed\s++{_NAME.format('type')}|{_TYPE}{_NAME.format('method')}\s*+(?=\()"
+        rf"|{_TYPE}{_NAME.format('field')}\s*+(?=[=;,])|\s*+{_NAME.format('const')}(?=\s*+[,}}])"
+        rf"|(?<=,)\s*+{_NAME.format('field2')}\s*+(?=[=;]))",
+        any_of(SLASHES, BLOCK, DOUBLE, _UNION),
         inside={"method": "interface", "field": "struct", "const": "enum"},
+        package=r"^namespace\s++([\w.]++)",
+        imports=r"^[ \t]*+import\s++(?:idl|protocol|schema)\s++\"([^\"\n]++)\"",
     ),
     comment_starts=(b"//", b"/*"),
-    uses=references("avro", r"(?:^[ \t]*+|[<({,][ \t]*+)(?:array<|map<)?(?P<command>[A-Z]\w*+)(?=\??[ \t]*+[>\w,)}])", _HIDDEN),
-    display=Display(lexer=None),
+    imports=C_IMPORTS,
+    uses=references(
+        "avro",
+        r"(?:^[ \t]*+|[<({,;][ \t]*+|\)[ \t]++|\bthrows[ \t]++)(?>(?:array<|map<)*)(?>(?:[a-z]\w*+\.)*)"
+        r"(?P<command>[A-Z]\w*+)(?=\??[ \t]*+[>\w,)};`])",
+        _HIDDEN,
+    ),
+    display=Display(attribute_starts=DECORATORS, lexer=None),
 )

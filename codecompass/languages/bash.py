@@ -146,7 +146,8 @@ def loop(node: Node, context: RuleContext) -> Iterator[Found]:
 def recover(root: Node, context: RuleContext) -> Iterator[Definition]:
     """Yields functions at the start of a line, to replace those that the grammar misses: a stray quote hides many."""
     source = context.source
-    matches = [match for match in AT_LINE_START.finditer(source) if match["body"] is not None]
+    found = (match for match in AT_LINE_START.finditer(source) if match["body"] is not None)
+    matches = [match for match in found if not _is_in_value(root, match.start())]
     line, position = 1, 0
     for index, match in enumerate(matches):
         limit = matches[index + 1].start() if index + 1 < len(matches) else len(source)
@@ -166,6 +167,16 @@ def recover(root: Node, context: RuleContext) -> Iterator[Definition]:
             doc="",
             qualified_name=name,
         )
+
+
+def _is_in_value(root: Node, start: int) -> bool:
+    """Whether a byte is in a string that is the value of a variable. Other strings may begin with a stray quote."""
+    node = root.descendant_for_byte_range(start, start)
+    while node is not None and node.type in ("string_content", "string", "raw_string"):
+        if node.type != "string_content" and node.parent is not None and node.parent.type == "variable_assignment":
+            return True
+        node = node.parent
+    return False
 
 
 TESTS: Final = BlockTestSyntax(
@@ -242,7 +253,7 @@ BASH = Language(
         **dict.fromkeys(
             word_set(
                 "do_group if_statement elif_clause else_clause case_statement case_item compound_statement list "
-                "redirected_statement ERROR"
+                "redirected_statement subshell ERROR"
             ),
             DESCEND,
         ),

@@ -21,13 +21,16 @@ _ANOTHER_IMPORT: Final = lazy.pattern(r"[\"']\s*+,\s*+[\"']([^\"'()\n]++)")
 _INTERPOLATION: Final = lazy.pattern(r"[#@]\{[^{}]*+(?>(?:\{[^{}]*+\}[^{}]*+)*)\}")
 _MASK: Final = "\0"
 """Instead of the code in a name."""
-_HEAD: Final = lazy.pattern(r"(?:\A|(?<=[{};]))[^{};]++(?=\{)")
-_SELECTOR: Final = lazy.pattern(r"[^,()]++(?>(?:\([^()]*+\)[^,()]*+)*)")
+_HEAD: Final = lazy.pattern(
+    r"(?:\A|(?<=[{};]))(?>(?:[^{};()]++|\((?>(?:[^(){}]++|\((?>(?:[^(){}]++|\([^(){}]*+\))*)\))*)\))+)(?=\{)"
+)
+_SELECTOR: Final = lazy.pattern(r"[^,()]++(?>(?:\((?>(?:[^()]++|\([^()]*+\))*)\)[^,()]*+)*)")
+_GUARD: Final = lazy.pattern(r"\swhen(?=[\s(]).*+", re.DOTALL)
 _ATTRIBUTE: Final = lazy.pattern(r"(?<!\\)\[[^\[\]]*+\]")
 _NAMED: Final = lazy.pattern(r"[.#%](-?(?:[^\W\d]|\\[^\w\s])(?>(?:[\w-]|\\[^\w\s])*))")
 _PARENTHESES: Final = r"\((?>(?:[^()]++|\((?>(?:[^()]++|\((?>(?:[^()]++|\([^()]*+\))*)\))*)\))*)\)"
 _DECLARED: Final = lazy.pattern(
-    rf"^[ \t]*+(?:\$(?P<scss>[\w-]++)[ \t]*+:(?>(?:[^(){{}};]{{1,200}}+|{_PARENTHESES}){{0,20}})(?=[;}}]|\Z)"
+    rf"(?:^|(?<=[;{{]))[ \t]*+(?:\$(?P<scss>[\w-]++)[ \t]*+:(?>(?:[^(){{}};]{{1,200}}+|{_PARENTHESES}){{0,20}})(?=[;}}]|\Z)"
     r"|@(?!page\b)(?P<less>[\w-]++)[ \t]*+:(?!:)|(?P<property>--[\w-]++)[ \t]*+:(?!:)[^{};]*+)",
     re.MULTILINE,
 )
@@ -35,6 +38,7 @@ _AT: Final = lazy.pattern(
     r"@(?P<rule>mixin|function|(?:-\w++-)?keyframes|layer|property|counter-style|position-try|font-palette-values)\b\s*+"
     r"(?P<name>[\w-]++(?>(?:\.[\w-]++)*))"
 )
+_BLOCK: Final = lazy.pattern(r"\s*+\{")
 _KINDS: Final[dict[str, SymbolKind]] = {"mixin": "macro", "function": "fn"}
 _STATE: Final = lazy.pattern(r"(?<=[\w\])&*]):{1,2}[\w-]++(?:\([^()]*+\))?")
 _SUFFIX: Final = lazy.pattern(r"&[-_]?[\w-]++$")
@@ -60,7 +64,12 @@ def outline(text: str, _path: str) -> Iterator[Entry | Import]:
         around.append((end, rules[0][0] if rules else ""))
     for match in _DECLARED.finditer(code):
         group = match.lastgroup or ""
-        found.append(Entry(match[group], "var", match.start(group), match.end()))
+        statement = code[max(code.rfind(mark, 0, match.start()) for mark in "{}\n") + 1 : match.start()]
+        # A parameter of a mixin (`.m(@a: 1; @b: 2)`) is no variable of the file.
+        if statement.count("(") <= statement.count(")"):
+            block = _BLOCK.match(code, match.end())
+            end = match.end() if block is None else closing[block.end() - 1] + 1
+            found.append(Entry(match[group], "var", match.start(group), end))
     found.sort(key=lambda entry: (entry.start, -entry.end))
     yield from found
 
@@ -88,7 +97,8 @@ def _rules(head: str, code: str, around: str) -> Iterator[tuple[str, SymbolKind,
             yield at["name"], _KINDS.get(at["rule"], "rule"), 0
         return
     seen: set[str] = set()
-    for part in _SELECTOR.finditer(code):
+    guard = _GUARD.search(code)
+    for part in _SELECTOR.finditer(code, 0, len(code) if guard is None else guard.start()):
         if _MASK in part[0]:
             continue
         name = _name(head[part.start() : part.end()].strip(), around)
@@ -104,7 +114,7 @@ def _name(selector: str, around: str) -> str:
     if suffix is not None:
         return f"{around}{suffix[0][1:]}" if around else ""
     if selector.startswith("&"):
-        selector = selector[1:].strip()
+        selector = selector.strip("&+>~ \t\n")
     named = _NAMED.findall(_ATTRIBUTE.sub("", selector))
     name = str(named[-1]).replace("\\", "") if named else " ".join(selector.split())
     return "" if len(name) > MAX_SELECTOR or name[:1].isdigit() or name in ("from", "to") else name
@@ -119,7 +129,10 @@ _LANGUAGE = Language(
         "css",
         r"\bvar\(\s*+(?P<variable>--[\w-]++)|(?<![\w-])\$(?P<variable2>[\w-]++)(?![\w-]|[ \t]*+:)"
         r"|@include\s++(?P<command>[\w-]++)|@extend\s++[.%](?P<command2>[\w-]++)"
-        r"|\banimation(?:-name)?:\s*+(?P<command3>[\w-]++)|^[ \t]*+\.(?P<command4>[\w-]++)(?:\([^()\n]*+\))?[ \t]*+;",
+        r"|(?:(?<=[:(,~!])|(?<=[^;{}\s] ))@(?P<variable3>[\w-]++)(?![\w-]|[ \t]*+[:(])|@\{(?P<variable4>[\w-]++)\}"
+        r"|\banimation(?:-name)?:\s*+(?P<command3>[\w-]++)"
+        r"|(?:^|[{;])[ \t]*+(?:[.#][\w-]++(?:\(\))?[ \t]*+>?[ \t]*+)*?[.#](?P<command4>[\w-]++)(?:\([^()\n]*+\))?"
+        r"(?:[ \t]*+!important)?[ \t]*+[;}]",
         _COMMENTS,
     ),
     display=Display(lexer="css"),

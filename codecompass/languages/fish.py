@@ -1,7 +1,8 @@
-"""Fish: functions, global variables, aliases and abbreviations; `source`."""
+"""Fish: functions, variables that are not local to one, aliases and abbreviations; `source`."""
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
@@ -15,15 +16,36 @@ from codecompass.languages.words import word_set
 
 
 def command(node: Node, context: RuleContext) -> Iterator[Found]:
-    """`source file`, `set -g NAME value`, `alias name value`."""
-    name, arguments = context.field_text(node, "name"), [context.text(each) for each in reach(node, "argument")[:4]]
-    plain = [each for each in arguments if not each.startswith("-")]
+    """`source file`, `set -g NAME value`, `alias name value`, `functions -c old new`."""
+    name, arguments = context.field_text(node, "name"), [context.text(each) for each in reach(node, "argument")[:8]]
+    options = [each for each in arguments if each.startswith("-")]
+    plain = _plain(name, arguments)
     if name in ("source", ".") and plain:
-        yield Import(*lines_of(node), plain[0], kind="relative")
-    elif name == "set" and plain and context.enclosing is None and re.fullmatch(r"\w+", plain[0]):
-        yield Definition(plain[0], "var", node)
+        # `(status dirname)/x.fish` is beside the script.
+        yield Import(*lines_of(node), re.sub(r"^\(.*status\b.*\)/", "", plain[0]), kind="relative")
+    elif name == "set" and len(plain) > 1 and context.enclosing is None and re.fullmatch(r"\w+", plain[0]):
+        if not any(_NO_DEFINITION.match(each) for each in options):
+            yield Definition(plain[0], "var", node)
+    elif name == "functions" and len(plain) > 1 and any(each in ("-c", "--copy") for each in options):
+        yield Definition(plain[1], "fn", node)
     elif name in ("alias", "abbr") and plain:
         yield Definition(plain[0].partition("=")[0].strip("'\""), "fn", node)
+
+
+_NO_DEFINITION: Final = re.compile(r"--(?:append|erase|names|prepend|query|show)\b|-[a-zA-Z]*[aenpqS]")
+"""Options by which `set` changes, asks for or removes what is defined elsewhere."""
+
+_WITH_ARGUMENT: Final = frozenset({"-f", "-p", "-r", "--function", "--position", "--regex"})
+"""Options of `abbr` that the next word belongs to."""
+
+
+def _plain(name: str, arguments: list[str]) -> list[str]:
+    """Returns the arguments of a command that are no options, nor belong to one."""
+    return [
+        each
+        for before, each in zip(["", *arguments], arguments, strict=False)
+        if not each.startswith("-") and not (name == "abbr" and before in _WITH_ARGUMENT)
+    ]
 
 
 def lexical_rules() -> LexicalRules:
@@ -47,8 +69,11 @@ def lexical_rules() -> LexicalRules:
 FISH = Language(
     grammar="fish",
     rules={
-        **descend("if_statement begin_statement switch_statement else_clause"),
-        "function_definition": written("fn", r"function\s+([\w\-.:]+)", "."),
+        **descend(
+            "if_statement else_if_clause else_clause begin_statement switch_statement case_clause for_statement while_statement"
+        ),
+        **descend("conditional_execution negated_statement"),
+        "function_definition": written("fn", r"function\s+[\"']?((?<=[\"'])[^\"'\n]+|[^\s\"';]+)", "."),
         "command": command,
     },
     imports=plain_imports(endings=("", ".fish")),

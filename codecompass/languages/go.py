@@ -150,7 +150,7 @@ def members_of(of: Node) -> Node | None:
 
 def is_grouped(node: Node) -> bool:
     """Whether a declaration is written with parentheses."""
-    return any(child.type == "(" for child in node.children)
+    return any(child.type in ("(", "var_spec_list") for child in node.children)
 
 
 def values(node: Node, context: RuleContext) -> Iterator[Found]:

@@ -11,6 +11,15 @@ from codecompass.languages.openapi import DEPTH, described_api, is_described, sc
 from codecompass.languages.records import SymbolKind
 from codecompass.languages.walk.text_rules import Entry
 
+_ESCAPED: Final = lazy.pattern(r"\\([\"\\/])")
+_SCRIPTS: Final = {
+    "package.json": ("scripts",),
+    "composer.json": ("scripts",),
+    "deno.json": ("tasks",),
+    "deno.jsonc": ("tasks",),
+}
+"""The keys around what can be run, by file."""
+
 _TOKEN: Final = lazy.pattern(r'"((?:[^"\\\n]++|\\.)*+)"(\s*+:)?|[{}\[\]]|//[^\n]*+|/\*[^*]*+(?:\*++[^*/][^*]*+)*+\*/')
 
 
@@ -48,10 +57,11 @@ def outline(text: str, path: str) -> Iterator[Entry]:
     if is_described(text):
         yield from described_api(nodes(text, DEPTH), text)
     elif has_keys(text, path):
-        scripts = ("scripts",) if path.rpartition("/")[2] == "package.json" else ()
+        scripts = _SCRIPTS.get(path.rpartition("/")[2], ())
         for node in nodes(text, MAX_DEPTH)[:MAX_KEYS]:
             kind: SymbolKind = "target" if len(node.path) == 2 and node.path[:1] == scripts else "key"
-            yield Entry(node.path[-1], kind, node.start, node.end, doc="")
+            name = _ESCAPED.sub(r"\1", node.path[-1]) if "\\" in node.path[-1] else node.path[-1]
+            yield Entry(name, kind, node.start, node.end, doc="")
 
 
 JSON = JSONC = Language(outline=outline, uses=schema_uses, display=Display(lexer="json"))

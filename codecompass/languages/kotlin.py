@@ -467,6 +467,7 @@ KOTLIN = Language(
         "object_literal": anonymous_object,
         "class_body": DESCEND,
         "lambda_literal": enter_function_if_marked,
+        "anonymous_initializer": enter_function_if_marked,
         "anonymous_function": enter_function_if_marked,
         **dict.fromkeys(_ENTERED_IF_MARKED, enter_if_marked),
         "statements": DESCEND,

@@ -1,4 +1,4 @@
-"""The Lisps: Clojure, Common Lisp, Emacs Lisp, Scheme and Racket. One rule reads the first two words of a form."""
+"""The Lisps: Clojure, Common Lisp and Emacs Lisp. One rule reads the first two words of a form."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +18,7 @@ from codecompass.languages.language import (
     lines_of,
 )
 from codecompass.languages.nodes import Node
-from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind
+from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import DOUBLE_LINES, any_of
 from codecompass.languages.words import word_set
@@ -29,36 +29,49 @@ _META: Final = r"\^(?:\{[^}]*\}|[^\s{]+)\s+"
 _METHOD: Final = re.compile(rf"\((?:{_META})*(?P<name>{_SYMBOL})\s+\[")
 _WORD: Final = re.compile(rf"\(\s*(?P<word>{_SYMBOL})\s")
 _FORM: Final = re.compile(
-    rf"\(\s*(?P<word>{_SYMBOL})\s+(?P<shape>(?:\^\{{[^}}]*\}}\s+|\^[^\s{{]+\s+|['#:(])*)(?P<name>{_SYMBOL})"
+    rf"\(\s*(?P<word>{_SYMBOL})\s+(?P<shape>(?:\^\{{[^}}]*\}}\s+|\^[^\s{{]+\s+|['#:(])*)(?:(?<=\()setf\s+)?(?P<name>{_SYMBOL}|\"[^\"\\]+\")"
 )
+_OTHER_DEFINER: Final = re.compile(r"(?:[\w-]+-)?def(?:ine|un|macro|subst|type|var|method|handler|advice)?(?:-[a-z][\w-]*)?\*?")
+_NO_DEFINER: Final = word_set(
+    "def-edebug-spec defadvice define-abbrev define-coding-system-alias define-key define-key-after define-keymap",
+    "gv-define-setter gv-define-simple-setter",
+)
+_AUTOLOAD: Final = re.compile(r"^;;;###autoload.*\n?", re.MULTILINE)
+_CAN_BE_STRINGS: Final = word_set("define-package defpackage defsystem describe it xit deftest test def-test def-suite")
 _HEAD_CHARACTERS: Final = 1_000
 
 _BLOCKS: Final = word_set(
-    "begin begin-for-syntax comment do eval-and-compile eval-when eval-when-compile if let let* letrec module module* module+",
-    "progn unless when when-not with-eval-after-load define-library provide export",
+    "comment do eval-and-compile eval-when eval-when-compile flet if labels let let* letrec macrolet progn symbol-macrolet",
+    "unless use-package when when-not with-eval-after-load",
 )
 """Forms whose own forms may be definitions."""
 
-_WITH_FIELDS: Final = word_set("defclass defrecord defstruct deftype cl-defstruct define-record-type define-condition struct")
+_WITH_FIELDS: Final = word_set("defclass defrecord defstruct deftype cl-defstruct define-condition")
 
 
-def forms(kinds: Mapping[str, SymbolKind], read: Callable[[str, str], Iterator[tuple[str, str, str]]]) -> RuleFunction:
+def forms(
+    kinds: Mapping[str, SymbolKind], read: Callable[[str, str], Iterator[tuple[str, str, str]]], *, has_others: bool = False
+) -> RuleFunction:
     """Returns the rule for a form: `kinds` by the word that it begins with; `read` returns the (module, name, alias) that a form
-    with a word imports, from its word and text."""
+    with a word imports, from its word and text. `has_others`: other words like `define-thing` are macros that define too."""
 
     def form(node: Node, context: RuleContext) -> Iterator[Found]:
         text = context.source[node.start_byte : min(node.end_byte, node.start_byte + _HEAD_CHARACTERS)].decode("utf-8", "replace")
-        match = _FORM.match(text)
-        word = "" if match is None else match["word"].rpartition("/")[2].rpartition(":")[2]
-        if match is not None and word in kinds:
-            yield from _define(kinds[word], word, match, node, context)
+        match, first = _FORM.match(text), _WORD.match(text)
+        word = "" if first is None else first["word"].rpartition("/")[2].rpartition(":")[2]
+        kind = kinds.get(word)
+        if kind is None and has_others and context.enclosing is None and word not in _NO_DEFINER:
+            is_definer = _OTHER_DEFINER.fullmatch(word) is not None and node.parent is not None and node.parent.parent is None
+            kind = ("fn" if word[-3:] == "fun" else "macro" if "macro" in word else "var") if is_definer else None
+        if match is not None and kind is not None and (match["name"][0] != '"' or word in _CAN_BE_STRINGS):
+            yield from _define(kind, word, match, node, context)
         elif context.enclosing in CLASS_LIKE and "defprotocol" in kinds:
             method = _METHOD.match(text)
             if method is not None:
                 yield Definition(method["name"], "method", node, signature=text.partition("\n")[0])
-        elif (first := _WORD.match(text)) is not None and first["word"] in _BLOCKS:
+        elif word in _BLOCKS:
             yield Descend(node)
-        if word in ("defsystem", "defpackage", "import", "load", "load-file", "ns", "require", "use-package"):
+        if word in ("define-package", "defsystem", "defpackage", "import", "load", "load-file", "ns", "require", "use-package"):
             for module, name, alias in read(word, context.text(node)):
                 yield Import(*lines_of(node), module, name, alias)
 
@@ -66,11 +79,6 @@ def forms(kinds: Mapping[str, SymbolKind], read: Callable[[str, str], Iterator[t
 
 
 def _define(kind: SymbolKind, word: str, match: re.Match[str], node: Node, context: RuleContext) -> Iterator[Found]:
-    is_value = kind == "fn" and word == "define" and "(" not in match["shape"]
-    if is_value and not re.match(r"\s*\((?:case-|match-)?(?:lambda|λ)", match.string[match.end() :]):
-        if context.enclosing in FUNCTION_LIKE:
-            return
-        kind = "const"
     end = match.end()
     children = node.named_children
     after = next((each for each in children if each.start_byte > node.start_byte + end and "str" not in each.type), None)
@@ -78,15 +86,31 @@ def _define(kind: SymbolKind, word: str, match: re.Match[str], node: Node, conte
         end = min(max(end, after.end_byte - node.start_byte), len(match.string))
     eol = match.string.find("\n", end)
     signature = match.string[: eol if eol >= 0 else None]
-    strings = [
-        each for each in [*children, *(children[0].named_children if children else [])] if each.type in ("str_lit", "string")
-    ]
     comment = leading_comment(node, context)
-    comment = comment.partition("\n")[2] if comment.startswith("#!") else comment
-    doc = comment or (context.text(strings[0]) if strings and kind != "test" else "")
+    comment = comment.partition("\n")[2] if comment.startswith("#!") else _AUTOLOAD.sub("", comment)
+    start = node.start_byte + len(match.string[: match.end()].encode())
+    doc = comment or _text_about(kind, word, start, node, context)
     members = tuple(_fields(node, context)) if word in _WITH_FIELDS else ()
-    enters = kind in CLASS_LIKE or word in _BLOCKS or (kind in FUNCTION_LIKE and word.startswith("define"))
-    yield Definition(match["name"], kind, node, (node,) if enters else (), signature=signature, doc=doc, members=members)
+    enters = kind in CLASS_LIKE or word in _BLOCKS or word == "describe"
+    yield Definition(
+        match["name"].strip('"'), kind, node, (node,) if enters else (), signature=signature, doc=doc, members=members
+    )
+
+
+def _text_about(kind: SymbolKind, word: str, start: int, node: Node, context: RuleContext) -> str:
+    """Returns the string after the byte at `start` that says what is defined; of two one is the value, or the title of a mode."""
+    children = [*node.named_children, *(node.named_children[0].named_children if node.named_children else [])]
+    after = [each for each in children if each.start_byte >= start]
+    strings = [each for each in after if each.type in ("str_lit", "string")]
+    is_value = kind in ("const", "var")
+    if kind == "test" or not strings or (is_value and len(after) == 1) or word.startswith("define-obsolete"):
+        return ""
+    is_second = word in _WITH_TITLE or (is_value and word not in _DOC_FIRST)
+    return context.text(strings[1 if is_second and len(strings) > 1 else 0])
+
+
+_WITH_TITLE: Final = word_set("define-derived-mode define-compilation-mode")
+_DOC_FIRST: Final = word_set("def defonce defgroup defvar-keymap")
 
 
 def _fields(node: Node, context: RuleContext) -> Iterator[Definition]:
@@ -94,13 +118,13 @@ def _fields(node: Node, context: RuleContext) -> Iterator[Definition]:
     word = _FORM.match(context.text(node)[:_HEAD_CHARACTERS])
     form = "" if word is None else word["word"].rpartition("/")[2]
     children = node.named_children[2:]
-    if form in ("defclass", "define-condition", "define-record-type"):
+    if form in ("defclass", "define-condition"):
         children = children[1:]
     lists = [each for each in children if each.type in ("list_lit", "vec_lit", "list")]
     if form in ("cl-defstruct", "defstruct"):
         found = [each for each in children if "str" not in each.type]
     else:
-        found = lists if form == "define-record-type" else lists[0].named_children if lists else []
+        found = lists[0].named_children if lists else []
     for field in found:
         name = re.match(_SYMBOL, re.sub(rf"^(?:{_META})+", "", context.text(field)[:200].lstrip("([ ")))
         if name is not None and name[0][0] not in ":&":
@@ -110,7 +134,7 @@ def _fields(node: Node, context: RuleContext) -> Iterator[Definition]:
 _KEYWORD: Final = r":(?<![\w:]:)[\w\-.+*?!<>/]++"
 
 
-def _uses(family: str, special: str, comment: str = r";[^\n]*+") -> Callable[[], LexicalRules]:
+def lisp_words(family: str, special: str, comment: str = r";[^\n]*+") -> Callable[[], LexicalRules]:
     def rules() -> LexicalRules:
         return LexicalRules(
             family=family,
@@ -151,19 +175,15 @@ def _quoted_imports(word: str, text: str) -> Iterator[tuple[str, str, str]]:
     if word in ("require", "load", "load-file"):
         for module in re.findall(r"['\"]([\w\-./]+)", text)[:1]:
             yield module, "", ""
-    elif word == "defpackage":
-        for used in re.findall(r"\(:(?:use|import-from)\s+([^()]*)\)", text):
-            for name in re.findall(r"[:\"]([\w\-./]+)", used):
+    elif word == "use-package":
+        yield re.split(r"[\s)]", text.partition(word)[2].strip())[0], "", ""
+    elif word == "defsystem":
+        for name in re.findall(r"\(:file\s+\"([^\"]+)\"", text):
+            yield name, "", ""
+    else:
+        for clause, names in re.findall(r"\(:(use|use-reexport|mix|import-from)\s+([^()]*)\)", text):
+            for name in re.findall(r"[\w\-./]+", names)[: 1 if clause == "import-from" else None]:
                 yield name, "", ""
-
-
-def _scheme_imports(word: str, text: str) -> Iterator[tuple[str, str, str]]:
-    for parts in re.findall(r"\(((?:[a-z][\w\-]*\s+)*[a-z0-9][\w\-]*)\)", text.partition(word)[2]):
-        yield re.sub(r"^(?:only|prefix|rename|except|for-syntax) ", "", " ".join(parts.split())).replace(" ", "/"), "", ""
-    for path in re.findall(r'"([^"\n]+)"', text):
-        yield path, "", ""
-    for name in re.findall(r"\s([a-z][\w\-]*/[\w\-/]+)", text) if word == "require" else ():
-        yield name, "", ""
 
 
 _NAMESPACE: Final = re.compile(rf"^\(ns\s+(?:{_META})*({_SYMBOL})".encode(), re.MULTILINE)
@@ -172,6 +192,12 @@ _NAMESPACE: Final = re.compile(rf"^\(ns\s+(?:{_META})*({_SYMBOL})".encode(), re.
 def _namespace(_path: str, _root: Node, source: bytes) -> tuple[str, ...]:
     found = _NAMESPACE.search(source)
     return () if found is None else (found[1].decode("utf-8", "replace"),)
+
+
+def _conditional(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`#+sbcl (defun ..)`; `#+nil` and `#+(or)` are comments."""
+    if re.match(r"#\+\s*(?:nil\b|:?ignore\b|\(\s*or\s*\))", context.text(node)[:20]) is None:
+        yield Descend(node)
 
 
 def _kinds(**words: str) -> dict[str, SymbolKind]:
@@ -205,7 +231,7 @@ CLOJURE = Language(
     imports=plain_imports(
         endings=(".clj", ".cljc", ".cljs"), separator=".", path_of=lambda item: item.spec.replace("-", "_"), is_anywhere=True
     ),
-    uses=_uses("clojure", "def defn defn- defmacro ns loop recur true false"),
+    uses=lisp_words("clojure", "def defn defn- defmacro ns loop recur true false"),
     display=_DISPLAY,
 )
 COMMONLISP = Language(
@@ -216,21 +242,22 @@ COMMONLISP = Language(
                 "defclass": "class",
                 "defstruct": "struct",
                 "define-condition": "class",
-                "defpackage": "module",
+                **dict.fromkeys(("defpackage", "define-package", "defsystem"), "module"),
                 "deftype": "type",
-                "defmacro": "macro",
-                "define-compiler-macro": "macro",
-                "deftest": "test",
+                **dict.fromkeys(("defmacro", "define-compiler-macro", "define-modify-macro", "define-symbol-macro"), "macro"),
+                **dict.fromkeys(("deftest", "define-test", "def-test", "test", "def-suite"), "test"),
                 "defmethod": "method",
-                "defconstant": "const",
+                **dict.fromkeys(("defconstant", "define-constant"), "const"),
                 **dict.fromkeys(("defvar", "defparameter", "defglobal"), "var"),
-                **dict.fromkeys(("defun", "defgeneric", "defsetf"), "fn"),
+                **dict.fromkeys(("defun", "defgeneric", "defsetf", "defalias", "define-setf-expander"), "fn"),
             },
             _quoted_imports,
-        )
+            has_others=True,
+        ),
+        "include_reader_macro": _conditional,
     },
     imports=plain_imports(endings=("", ".lisp")),
-    uses=_uses("commonlisp", "defun defmacro defmethod defclass defvar defparameter"),
+    uses=lisp_words("commonlisp", "defun defmacro defmethod defclass defvar defparameter"),
     display=Display(line_comment=";", lexer="common-lisp"),
 )
 EMACSLISP = Language(
@@ -249,38 +276,16 @@ EMACSLISP = Language(
                 "cl-defstruct": "struct",
                 "defclass": "class",
                 "define-error": "type",
-                "ert-deftest": "test",
+                **dict.fromkeys(("cl-defsubst", "iter-defun", "define-prefix-command", "define-generic-mode"), "fn"),
+                **dict.fromkeys(("define-compilation-mode", "evil-define-command", "evil-define-operator"), "fn"),
+                **dict.fromkeys(("define-widget", "cl-deftype"), "type"),
+                **dict.fromkeys(("ert-deftest", "describe", "it", "xit"), "test"),
             },
             _quoted_imports,
+            has_others=True,
         ),
     ),
     imports=plain_imports(endings=(".el", "")),
-    uses=_uses("emacslisp", "defun defmacro defvar defcustom defconst"),
+    uses=lisp_words("emacslisp", "defun defmacro defvar defcustom defconst"),
     display=Display(line_comment=";", lexer="emacs-lisp"),
-)
-_SCHEME_KINDS: Final[Mapping[str, SymbolKind]] = {
-    **dict.fromkeys(
-        ("define", "define*", "define-public", "define-values", "define/contract", "define/public", "define/private"), "fn"
-    ),
-    **dict.fromkeys(("define-syntax", "define-syntax-rule", "define-macro", "define-syntax-parser"), "macro"),
-    **dict.fromkeys(("define-record-type", "struct", "define-struct", "define-structure"), "struct"),
-    **dict.fromkeys(("define-library", "library", "define-module", "module"), "module"),
-    **dict.fromkeys(("define-parameter", "define-constant"), "const"),
-    **dict.fromkeys(("define-test", "test-case", "test-group"), "test"),
-}
-SCHEME = Language(
-    grammar="scheme",
-    rules={"list": forms(_SCHEME_KINDS, _scheme_imports)},
-    nested_markers=(b"(define",),
-    imports=plain_imports(endings=("", ".sld", ".scm", ".sls", ".ss")),
-    uses=_uses("scheme", "define define-syntax begin else"),
-    display=_DISPLAY,
-)
-RACKET = Language(
-    grammar="racket",
-    rules={"list": forms(_SCHEME_KINDS, _scheme_imports)},
-    nested_markers=(b"(define",),
-    imports=plain_imports(endings=("", ".rkt")),
-    uses=_uses("scheme", "define define-syntax begin else require provide"),
-    display=_DISPLAY,
 )

@@ -49,8 +49,8 @@ _import: Final = imports("module")
 
 def opened(node: Node, context: RuleContext) -> Iterator[Found]:
     """`open A.B`, and `include struct .. end`, whose definitions are of the module around it."""
-    inner = reach(node, "module|structure")
-    yield from map(Descend, inner) if inner and inner[0].type == "structure" else _import(node, context)
+    inner = reach(node, "module|structure|signature")
+    yield from map(Descend, inner) if inner and inner[0].type in ("structure", "signature") else _import(node, context)
 
 
 _value: Final = value_or_function("pattern", "parameter", "body", "fun_expression function_expression")
@@ -80,13 +80,57 @@ def type_(node: Node, context: RuleContext) -> Iterator[Found]:
     yield from (_extension if any(child.type == "+=" for child in node.children) else _type)(node, context)
 
 
+_constructor: Final = defines("const", "constructor_name", "", is_local=True)
+
+
+def constructor(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`A of t`; that of the empty list is two tokens."""
+    yield from (
+        replace(item, name="[]") if isinstance(item, Definition) and item.name == "[" else item
+        for item in _constructor(node, context)
+    )
+
+
+_specified: Final = defines("fn", "value_name|parenthesized_operator", "", quotes="( )")
+_specified_value: Final = defines("const", "value_name|parenthesized_operator", "", quotes="( )", is_local=True)
+
+
+def specification(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`val f : a -> b`, `val x : t`."""
+    is_function = bool(reach(node, "function_type") or reach(node, "polymorphic_type/function_type"))
+    yield from (_specified if is_function or reach(node, "parenthesized_operator") else _specified_value)(node, context)
+
+
+_class: Final = defines("class", "class_name", "body")
+_MAX_PARAMETERS: Final = 50
+"""Parameters of a class that are passed to find its type."""
+
+
+def class_(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`class c = object .. end`, `class c : a -> object .. end`."""
+    types = reach(node, "class_function_type|class_body_type")
+    for _ in range(_MAX_PARAMETERS):
+        types = [inner for each in types for inner in reach(each, "class_function_type|class_body_type")] or types
+        if not types or types[0].type == "class_body_type":
+            break
+    bodies = tuple(each for each in types[:1] if each.type == "class_body_type")
+    for item in _class(node, context):
+        yield replace(item, bodies=bodies) if isinstance(item, Definition) and not item.bodies else item
+
+
 def documentation(node: Node, context: RuleContext) -> str:
-    """Returns the comment above a definition, or above the `let` or `type` that it is a part of."""
+    """Returns the comment above a definition, or above the `let` or `type` that it is a part of, or the one below a value."""
     parent = node.parent
     starts_with_parent = parent is not None and parent.start_point[0] == node.start_point[0]
     text = leading_comment(node, context) or (
         leading_comment(parent, context) if parent is not None and starts_with_parent else ""
     )
+    after = node.next_named_sibling
+    if not text and after is not None and after.type == "comment" and after.start_point[0] == node.end_point[0] + 1:
+        # One that begins on the next line is about the value above it, unless another definition follows at once.
+        following = after.next_named_sibling
+        if following is None or following.start_point[0] > after.end_point[0] + 1:
+            text = context.text(after)
     return text.replace("(*", "/*").replace("*)", "*/")
 
 
@@ -103,16 +147,17 @@ OCAML = Language(
         **descend("variant_declaration record_declaration let_expression class_type_definition sequence_expression"),
         "open_module": opened,
         "include_module": opened,
+        "include_module_type": opened,
         "module_binding": defines("module", "module_name", "body|signature"),
         "module_type_definition": defines("interface", "module_type_name"),
         "type_binding": type_,
-        "constructor_declaration": defines("const", "constructor_name", "", is_local=True),
+        "constructor_declaration": constructor,
         "field_declaration": defines("field", "field_name", "", is_local=True),
         "exception_definition": defines("type", "constructor_declaration/constructor_name", ""),
         "let_binding": binding,
-        "value_specification": defines("fn", "value_name|parenthesized_operator", "", quotes="( )"),
+        "value_specification": specification,
         "external": defines("fn", "value_name|parenthesized_operator", "", quotes="( )"),
-        "class_binding": defines("class", "class_name", "body"),
+        "class_binding": class_,
         "class_type_binding": defines("interface", "class_type_name", "body"),
         "method_definition": defines("method", "method_name", "body"),
         "method_specification": defines("method", "method_name", ""),

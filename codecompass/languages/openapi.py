@@ -31,7 +31,7 @@ def described_api(nodes: Iterable[Node], text: str) -> Iterator[Entry]:
     """Yields the operations and schemas in the keys of a document."""
     for node in nodes:
         path = node.path
-        if path[0] in ("paths", "channels", "webhooks") and len(path) == 3 and path[2] in _METHODS:
+        if path[0] in ("paths", "channels", "webhooks") and len(path) == 3 and path[2] in _METHODS and path[1][:2] != "x-":
             yield Entry(
                 f"{path[2].upper()} {path[1]}", "route", node.start, node.end, signature=f"{path[2].upper()} {path[1]}", doc=""
             )

@@ -1,6 +1,7 @@
-"""V: functions and methods, structs with their fields, enums, interfaces, types, constants; imports."""
+"""V, of which no grammar here knows all: definitions are read from the text by their heads and braces."""
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
@@ -8,43 +9,83 @@ from msgspec.structs import replace
 
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
-from codecompass.languages.language import DESCEND, Definition, Found, Language, RuleContext
-from codecompass.languages.nodes import Node
-from codecompass.languages.records import Visibility
+from codecompass.languages.language import Language
+from codecompass.languages.records import Import, Visibility
 from codecompass.languages.uses.lexical_rules import LexicalRules
-from codecompass.languages.uses.patterns import BLOCK, COMMON_KEYWORDS, DOUBLE, NAME, SINGLE, SLASHES, any_of, declared
-from codecompass.languages.walk.heads import heads
-from codecompass.languages.walk.node_rules import defines, imports
+from codecompass.languages.uses.patterns import COMMON_KEYWORDS, DOUBLE_LINES, NAME, SINGLE_LINES, SLASHES, any_of, declared
+from codecompass.languages.walk.text_rules import Entry, braces, hidden
 from codecompass.languages.words import word_set
 
+_COMMENT: Final = r"/\*(?>(?:[^*/]++|/\*(?>(?:[^*]++|\*(?!/))*)\*/|\*(?!/)|/)*)(?:\*/)?"
+_HIDDEN: Final = any_of(SLASHES, _COMMENT, r"[rc]?'(?<=\br')[^']*+'?", SINGLE_LINES, DOUBLE_LINES, r"`(?:[^`\\\n]|\\.)*+`?")
 
-def function(node: Node, context: RuleContext) -> Iterator[Found]:
-    """`fn name(..)`, `fn (x T) name(..)`, whose owner is T."""
-    owner = re.match(r"(?:pub\s+)?fn\s*\(\s*(?:mut\s+)?\w+\s+&?(\w+)", context.text(node)[:300])
-    for item in _function(node, context):
-        if isinstance(item, Definition) and owner is not None:
-            item = replace(item, kind="method", qualifier=(owner[1],))
-        yield item
+_LIST: Final = r"\((?>(?:[^()]++|\((?>(?:[^()]++|\([^()]*+\))*)\))*)\)"
+_INDEX: Final = r"(?>(?:\[[^\[\]\n]*+\])?)"
+_VALUE: Final = r"(?>(?:[^\n;{}\[]++|\[(?>(?:[^\[\]]++|\[[^\[\]]*+\])*)\]|\{[^{}]*+\})*)"
+_OPERATORS: Final = r"[+\-*/%<>=!]++"
+_HEADS: Final = rf"""(?x:(?:^|[{{}};])[ \t]*+(?>(?:@?\[[^\]\n]*+\]\s*+)*)(?:pub\s++)?(?:
+    fn\s*+\(\s*+(?:(?:mut|shared)\s++)?(?:\w++\s++)?[&?]?(?:\[\w*\])?(?P<scope>\w++)[^)\n]*+\)\s*+
+        (?P<method>\w++|{_OPERATORS}){_INDEX}\s*+{_LIST}[^{{}}\n]*+
+    | fn\s++(?P<fn>[\w.]++){_INDEX}\s*+{_LIST}[^{{}}\n]*+
+    | (?:struct|union)\s++(?P<struct>[\w.]++){_INDEX} | enum\s++(?P<enum>\w++)[^{{}}\n]*+
+    | interface\s++(?P<interface>\w++){_INDEX} | type\s++(?P<type>\w++)[^\n]*+(?>(?:\n\s*+\|[^\n]*+)*)
+    | (?P<block>const|__global)\s*+(?=\{{) | const\s++(?P<const>\w++)\s*+={_VALUE} | __global\s++(?P<var>\w++)
+    | (?P<value>[a-z_@]\w*+)[ \t]*+(?=[=@;\n}}]) | (?P<required>\w++)(?=\() | (?P<field>(?!pub\b)\w++)[ \t]++(?=[\w\[&?!(.])))"""
 
-
-_function: Final = defines("fn", "name", "body", enters=False)
-
-
-def visibility(node: Node, _name: str, context: RuleContext) -> Visibility:
-    """Returns whether `pub` is before it."""
-    return "" if context.enclosing is not None else "public" if context.text(node)[:4] == "pub " else "private"
-
-
-_HEADS: Final = re.compile(
-    rb"^(?P<indent>)(?:pub )?(?P<word>fn|struct|enum|interface|type)[ \t]+(?:\([^)\n]*\)[ \t]*)?(?P<name>\w+)", re.MULTILINE
+_outline: Final = braces(
+    _HEADS,
+    _HIDDEN,
+    inside={"value": "enum block", "required": "interface", "field": "struct field interface block"},
+    kinds={"block": "", "value": "const", "required": "method"},
 )
+_LISTED: Final = re.compile(r"^(?:pub[ \t]+)?(?:const|__global)[ \t]*(\()", re.MULTILINE)
+_IMPORT: Final = re.compile(r"^[ \t]*+import[ \t]++([\w.]++)(?:[ \t]++as[ \t]++(\w++))?", re.MULTILINE)
+
+
+def outline(text: str, path: str) -> Iterator[Entry | Import]:
+    """Yields what a text imports and defines; constants in parentheses are read like those in braces."""
+    code = hidden(_HIDDEN, text)
+    line, counted = 1, 0
+    for match in _IMPORT.finditer(code):
+        line, counted = line + text.count("\n", counted, match.start(1)), match.start(1)
+        yield Import(line, line, match[1], "", match[2] or "")
+    state, written = deque[range](), list(text)
+    for match in _LISTED.finditer(code):
+        end = code.find("\n)", match.end())
+        if end < 0:
+            break
+        written[match.start(1)], written[end + 1] = "{", "}"
+        if "global" in match[0]:
+            state.append(range(match.start(), end))
+    end_of_type = 0
+    for item in _outline("".join(written), path):
+        if isinstance(item, Import):
+            continue
+        while state and state[0].stop <= item.start:
+            state.popleft()
+        signature = re.sub(r"^\s*(?:@?\[[^\]\n]*\]\s*)+", "", item.signature or "").strip()
+        owner, dot, name = item.name.rpartition(".")
+        is_member, kind = item.start < end_of_type, item.kind
+        if dot and owner not in ("C", "JS"):
+            item = replace(item, name=name, scope=owner, kind="method")
+            kind = "method"
+        elif kind in ("struct", "enum", "interface"):
+            end_of_type = max(end_of_type, item.end)
+        elif not is_member and (kind == "field" or (state and item.start in state[0])):
+            kind = "var"
+        elif kind == "fn" and name.startswith("test_") and "_test." in path:
+            kind = "test"
+        visibility: Visibility = "" if is_member else "public" if signature.startswith("pub ") else "private"
+        yield replace(item, signature=signature, visibility=visibility, kind=kind)
 
 
 def lexical_rules() -> LexicalRules:
     """Returns what its uses look like."""
     return LexicalRules(
         family="v",
-        comments_and_strings=any_of(SLASHES, BLOCK, r"r'[^'\n]*+'?", rf"(?P<code>{SINGLE}|{DOUBLE})", r"`[^`\n]*+`?"),
+        comments_and_strings=any_of(
+            SLASHES, _COMMENT, r"r'[^'\n]*+'?", rf"(?P<code>{SINGLE_LINES}|{DOUBLE_LINES})", r"`[^`\n]*+`?"
+        ),
         interpolation=re.compile(r"\$\{([^{}]*+)\}"),
         name=NAME,
         keywords=word_set(
@@ -62,24 +103,9 @@ def lexical_rules() -> LexicalRules:
 
 
 V = Language(
-    grammar="v",
-    rules={
-        "import_declaration": imports("path"),
-        "function_declaration": function,
-        "struct_declaration": defines("struct", "name", "struct_field_declaration_list"),
-        "struct_field_declaration": defines("field", "name", ""),
-        "enum_declaration": defines("enum", "name", "enum_member_declaration_list"),
-        "enum_member": defines("const", "name", ""),
-        "interface_declaration": defines("interface", "name", "interface_spec_list"),
-        "interface_spec": defines("fn", "name", ""),
-        "type_declaration": defines("type", "name", ""),
-        "const_declaration": DESCEND,
-        "const_spec": defines("const", "name", ""),
-        "ERROR": DESCEND,
-    },
-    visibility=visibility,
-    recover=heads(_HEADS, {"struct": "struct", "enum": "enum", "interface": "interface", "type": "type"}),
+    outline=outline,
+    comment_starts=(b"//", b"/*"),
     imports=plain_imports(endings=(".v",), separator="."),
     uses=lexical_rules,
-    display=Display(lexer=None),
+    display=Display(attribute_starts=("@[", "["), lexer=None),
 )

@@ -1,10 +1,15 @@
 """VHDL: entities with their ports, architectures with signals and processes, packages, components, functions, types; `use`."""
 
 import re
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec.structs import replace
 
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
-from codecompass.languages.language import DESCEND, Language
+from codecompass.languages.language import DESCEND, Definition, Descend, Found, Language, RuleContext
+from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import DASHES, DOUBLE, NAME, any_of
@@ -34,11 +39,38 @@ def lexical_rules() -> LexicalRules:
     )
 
 
+_type: Final = written("type", r"(?i)type\s+(\w+)", ".")
+
+
+def type_(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`type t is record ..`, `type t is protected ..`, whose routines are methods, `type t is (a, b)`."""
+    text = context.text(node)
+    listed = re.match(r"(?i)type\s+\w+\s+is\s*\(([^()]*)\)\s*;?$", text)
+    is_protected = re.match(r"(?i)type\s+\w+\s+is\s+protected\b", text) is not None
+    for item in _type(node, context):
+        if isinstance(item, Definition):
+            names = [] if listed is None else re.findall(r"\w+|'.'", listed[1])
+            values = tuple(Definition(name, "const", node, signature=name, doc="") for name in names)
+            yield replace(item, kind="class" if is_protected else "enum" if values else "type", members=values)
+
+
+def label(node: Node, context: RuleContext) -> Iterator[Found]:
+    """`lanes : for i in .. generate`: a named part of an architecture."""
+    text = context.text(node)
+    name = re.match(r"(\w+)\s*:", text)
+    if name is None:
+        yield Descend(node)
+    else:
+        yield Definition(name[1], "module", node, (node,), signature=text.partition("\n")[0])
+
+
 def _path(item: Import) -> str:
     """Returns the name of the package: the second part of `work.name.all`."""
     parts = item.spec.split(".")
     return parts[1] if len(parts) > 1 else ""
 
+
+_GENERATES: Final = "for_generate_statement if_generate_statement case_generate_statement block_statement"
 
 VHDL = Language(
     grammar="vhdl",
@@ -50,7 +82,7 @@ VHDL = Language(
         "architecture_body": defines("impl", "name", "."),
         "package_declaration": defines("module", "name", "."),
         "package_body": written("module", r"(?i)package\s+body\s+(\w+)", "."),
-        "component_declaration": written("interface", r"(?i)component\s+(\w+)"),
+        "component_declaration": written("interface", r"(?i)component\s+(\w+)", "."),
         "function_declaration": written("fn", r"(?i)(?:(?:im)?pure\s+)?function\s+(\w+|\"[^\"]+\")"),
         "function_body": written("fn", r"(?i)(?:(?:im)?pure\s+)?function\s+(\w+|\"[^\"]+\")", "declarative_part"),
         "procedure_declaration": written("fn", r"(?i)procedure\s+(\w+)"),
@@ -59,14 +91,24 @@ VHDL = Language(
         "component_instantiation_statement": written("var", r"(\w+)\s*:"),
         "signal_declaration": written("var", r"(?i)signal\s+(\w+(?:\s*,\s*\w+)*)", several=True),
         "constant_declaration": written("const", r"(?i)constant\s+(\w+(?:\s*,\s*\w+)*)", several=True),
-        "full_type_declaration": written("type", r"(?i)type\s+(\w+)", "."),
-        "record_type_definition": DESCEND,
+        "full_type_declaration": type_,
+        **descend("record_type_definition protected_type_declaration protected_type_body"),
         "element_declaration": written("field", r"(\w+(?:\s*,\s*\w+)*)\s*:", several=True),
         "shared_variable_declaration": written("var", r"(?i)shared\s+variable\s+(\w+(?:\s*,\s*\w+)*)", several=True),
         "alias_declaration": written("type", r"(?i)alias\s+(\w+)"),
         "subtype_declaration": written("type", r"(?i)subtype\s+(\w+)"),
         "signal_interface_declaration": written("field", r"(?i)(?:signal\s+)?(\w+(?:\s*,\s*\w+)*)\s*:", several=True),
-        "constant_interface_declaration": written("field", r"(?i)(?:constant\s+)?(\w+(?:\s*,\s*\w+)*)\s*:", several=True),
+        "constant_interface_declaration": written(
+            "field", r"(?i)(?:constant\s+)?(\\[^\\]+\\|\w+(?:\s*,\s*\w+)*)\s*:", several=True
+        ),
+        **dict.fromkeys(_GENERATES.split(), label),
+        **descend("generate_statement_body package_header else_generate elsif_generate case_generate_alternative"),
+        "type_interface_declaration": defines("type", "name", ""),
+        "file_declaration": written("var", r"(?i)file\s+(\w+(?:\s*,\s*\w+)*)", several=True),
+        "function_instantiation_declaration": defines("fn", "designator", ""),
+        "procedure_instantiation_declaration": defines("fn", "designator", ""),
+        "package_instantiation_declaration": defines("module", "name", ""),
+        "configuration_declaration": defines("module", "name", ""),
         "ERROR": DESCEND,
     },
     imports=plain_imports(endings=(".vhd", ".vhdl"), path_of=_path),

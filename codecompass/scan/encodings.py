@@ -295,11 +295,15 @@ def _lines_beyond_ascii(data: bytes) -> bytes:
 
 def _detected(sample: bytes) -> str:
     """Returns the encoding of a text, empty if that is too uncertain."""
-    import chardet
-
     runs = [len(run) for run in _BEYOND_ASCII.findall(sample)]
     # In Latin script, bytes outside ASCII stand alone among letters: then no other script is considered, however short the text.
     is_latin = sum(runs) <= _LATIN_SHARE * len(sample) and sum(runs) <= _LATIN_RUN * 0.75 * len(runs)
+    western = _strictly(sample, _WESTERN[0]) if is_latin else None
+    if western is not None and sum(runs) < _TOLD_APART_FROM and _is_usual(western):
+        return _WESTERN[0]
+    # The detector's tables take 25 MB, in each worker, for the rest of its life.
+    import chardet
+
     found = chardet.detect(
         sample,
         include_encodings=_WESTERN if is_latin else _SCRIPTS,
@@ -308,9 +312,6 @@ def _detected(sample: bytes) -> str:
     )
     encoding = found["encoding"] or ""
     if is_latin:
-        western = _strictly(sample, _WESTERN[0])
-        if western is not None and sum(runs) < _TOLD_APART_FROM and _is_usual(western):
-            return _WESTERN[0]
         # Where they do not differ, the more usual one.
         return _WESTERN[0] if western == _strictly(sample, encoding) else encoding
     return encoding if found["confidence"] >= _LEAST_CONFIDENCE and sum(runs) >= _LEAST_BYTES else ""

@@ -11,7 +11,7 @@ import tantivy
 from codecompass.languages.words import MAX_MARK_BYTES, MAX_TOKEN_BYTES
 
 SCHEMA_VERSION: Final = 9
-PARSER_VERSION: Final = 17
+PARSER_VERSION: Final = 18
 REGISTRY_VERSION: Final = 4
 
 FACTS_TABLES: Final = """

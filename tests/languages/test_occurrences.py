@@ -9,7 +9,7 @@ from codecompass import languages
 from codecompass.languages.records import Symbol
 from codecompass.languages.uses.code_only import code_only
 from codecompass.languages.uses.lexical_rules import known_rules, lexical_rules
-from codecompass.languages.uses.occurrences import occurrences
+from codecompass.languages.uses.occurrences import occurrences, occurrences_of
 from codecompass.languages.walk.extract import extract, parse
 from codecompass.languages.walk.text_symbols import outlined
 from codecompass.languages.words import word_set
@@ -492,3 +492,18 @@ def test_messages_of_objective_c_are_calls_and_labels_are_none():
         "drain 8 call <Queue>",
     } <= found
     assert not {"times", "after", "count"} & {each.split()[0] for each in found}
+
+
+def test_one_name_is_read_as_all_are_after_a_block_without_a_visible_end():
+    """What a block without braces declares holds for some of the text behind its function too, whichever names are read."""
+    text = (
+        "class Hooks\n  def load(name)\n    @loaded[name].each do |base|\n      run(name, base)\n    end\n  end\n\n"
+        "  def run(name, base)\n    base.evaluate(name)\n  end\nend\n"
+    )
+    symbols = symbols_of("ruby", text)
+
+    found = occurrences("ruby", text, symbols)
+
+    assert {each.name for each in found} >= {"evaluate", "each", "run"}
+    for each in found:
+        assert occurrences_of("ruby", text, symbols, each.name) == each.uses, each.name

@@ -34,12 +34,10 @@ OTHER_MEANINGS = {
     ("cli/main.py", "r"): "a mode in which a file is opened",
     ("cluster/engine.py", "c"): "the beginning of a name that is sent to the search engine",
     ("languages/uses/arguments.py", "d"): "the exponent of a literal",
-    ("languages/uses/variables.py", "move"): "a word of Rust before the parameters of a block",
     ("query/uses/overloads.py", "c"): "a literal of one character",
     ("query/uses/overloads.py", "d"): "a literal with a fraction",
     ("query/words/regex_branches.py", "d"): "a class of characters",
     ("query/words/regex_branches.py", "r"): "an escaped control character",
-    ("query/words/regex_branches.py", "v"): "an escaped control character",
     ("store/schema.py", "c"): "the kind of a record",
     ("worker/highlighting.py", "c"): "the class of comments",
 }

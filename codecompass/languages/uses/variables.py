@@ -1,7 +1,8 @@
 """The variables of each function: what each is, as an expression, in which part of the text. Resolves no names."""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
@@ -60,7 +61,16 @@ class LocalVariables:
     """The variables of each function. `text` is without comments and contents of strings; line 1 begins at `starts[0]`.
     `written` is the same text with them if strings of it name modules or types, else empty."""
 
-    def __init__(self, rules: LexicalRules, text: str, written: str, starts: Sequence[int], symbols: Sequence[Symbol]) -> None:
+    def __init__(
+        self,
+        rules: LexicalRules,
+        text: str,
+        written: str,
+        starts: Sequence[int],
+        symbols: Sequence[Symbol],
+        lines: Sequence[int] | None = None,
+    ) -> None:
+        """`lines`, ascending, are those that will be asked about; None for all."""
         self._rules = rules
         self._text = text
         self._written = written
@@ -78,8 +88,14 @@ class LocalVariables:
             self._add(each)
         self.receivers: Final = Receivers(rules, text, written)
         """What it knows of brackets is shared with the uses. `of_message` and `literal_type` have not been called."""
-        self._read_parameters()
-        self._read_declarations()
+        # In the order of the text, because a value may begin with a variable that is declared before it.
+        found = sorted(
+            ((match, declaration) for declaration in rules.declarations for match in self._declarations(declaration)),
+            key=lambda each: each[0].start(),
+        )
+        left_out = frozenset[int]() if lines is None else self._left_out(found, lines)
+        self._read_parameters(left_out)
+        self._read_declarations(found, left_out)
         self._read_implicit_parameters()
 
     def _functions(self, n_lines: int) -> list[int]:
@@ -114,21 +130,41 @@ class LocalVariables:
         outer = self._outer[function] if function >= 0 else -1
         return inner if outer < 0 else {**self.visible(outer), **inner}
 
-    def _read_parameters(self) -> None:
+    def _left_out(self, found: Sequence[tuple[re.Match[str], Declaration]], lines: Sequence[int]) -> frozenset[int]:
+        """Returns the functions whose variables cannot matter in `lines`: they are not around one of them, and declare no field
+        and no parameter of a block, which may be read as longer than the function."""
+        declared = Counter[str]()
+        wanted = set(lines)
+        for match, declaration in found:
+            groups = declaration.pattern.groupindex
+            group = next(name for name in ("field", "parameters", "names") if name in groups)
+            if group == "field" or not ("type" in groups or "value" in groups):
+                wanted.add(bisect_right(self._starts, match.start(group)))
+            else:
+                declared.update(self._rules.name.findall(match[group]))
+        if any(n + len(self._narrowings.get(name, ())) > MAX_NARROWINGS for name, n in declared.items()):
+            return frozenset()  # which ones are too many depends on all of them
+        ordered = sorted(wanted)
+        left_out = []
         for index, symbol in enumerate(self._symbols):
-            if symbol.kind in FUNCTION_LIKE and "(" in symbol.signature:
+            at = bisect_left(ordered, symbol.line_start)
+            if at == len(ordered) or ordered[at] > symbol.line_end:
+                left_out.append(index)
+        return frozenset(left_out)
+
+    def _read_parameters(self, left_out: frozenset[int]) -> None:
+        for index, symbol in enumerate(self._symbols):
+            if symbol.kind in FUNCTION_LIKE and "(" in symbol.signature and index not in left_out:
                 known = self._variables.setdefault(index, {})
                 own = parameters(symbol.signature, symbol.name, self._rules)
                 for name, type_ in (*own, *named_results(symbol.signature, symbol.name, self._rules)):
                     known[name] = typed(type_) if type_ else UNKNOWN
 
-    def _read_declarations(self) -> None:
+    def _read_declarations(self, found: Sequence[tuple[re.Match[str], Declaration]], left_out: frozenset[int]) -> None:
         strings = self._rules.naming_strings if self._written else None
         # `int f(` looks like the declaration of a variable `f`, which would hide the calls of `f` in its own body.
         heads = {(symbol.line_start, symbol.name) for symbol in self._symbols if symbol.kind in FUNCTION_LIKE}
-        found = [(match, declaration) for declaration in self._rules.declarations for match in self._declarations(declaration)]
-        # In the order of the text, because a value may begin with a variable that is declared before it.
-        for match, declaration in sorted(found, key=lambda each: each[0].start()):
+        for match, declaration in found:
             groups = declaration.pattern.groupindex
             if "field" in groups:
                 self._read_field(match)
@@ -136,6 +172,8 @@ class LocalVariables:
             group = "parameters" if "parameters" in groups else "names"
             line = bisect_right(self._starts, match.start(group))
             function = self.function_of[line]
+            if function in left_out:
+                continue
             has_type, has_value = "type" in groups, "value" in groups
             if (line, match[group]) in heads:
                 continue

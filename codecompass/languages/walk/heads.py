@@ -10,6 +10,8 @@ from codecompass import lazy
 from codecompass.languages.language import Definition, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, SymbolKind
+from codecompass.languages.walk.preparation import masked
+from codecompass.languages.walk.source_text import comment_above_byte
 
 
 def heads(
@@ -19,6 +21,7 @@ def heads(
     closer: str = "}",
     comment: bytes = b"//",
     is_strict: bool = False,
+    literals: re.Pattern[bytes] | None = None,
 ) -> Callable[[Node, RuleContext], Iterator[Definition]]:
     """Returns a `recover` that finds definitions by their first lines, for what the grammar cannot parse or a
     language without one.
@@ -29,10 +32,12 @@ def heads(
         closer: what the last line of a definition begins with, behind the same blanks as its first.
         comment: what the lines of the comment above begin with.
         is_strict: whether a definition also ends before a line that is indented no more than its first.
+        literals: comments and strings, in which no definition begins or ends.
     """
 
     def found(root: Node, context: RuleContext) -> Iterator[Definition]:
-        source, line, counted = context.source, 1, 0
+        text, line, counted = context.source, 1, 0
+        source = text if literals is None else bytes(masked(text, literals))
         open_: list[tuple[int, Definition, list[Definition]]] = []
         for match in pattern.finditer(source):
             start = match.end("indent")
@@ -41,23 +46,23 @@ def heads(
             while open_ and open_[-1][0] <= start:
                 yield from _closed(open_)
             eol = source.find(b"\n", start)
-            head = source[start : eol if eol >= 0 else len(source)].decode("utf-8", "replace").rstrip()
-            end = (
-                _end(source, eol, match["indent"], closer.encode(), is_strict) if eol >= 0 and not _ENDS_HERE.search(head) else -1
-            )
+            eol = len(source) if eol < 0 else eol
+            head = text[start : start + len(source[start:eol].rstrip())].decode("utf-8", "replace")
+            ends_here = eol == len(source) or _ENDS_HERE.search(source[start:eol])
+            end = -1 if ends_here else _end(source, eol, match["indent"], closer.encode(), is_strict)
             is_block = end >= 0
             last = line + source.count(b"\n", start, end + 1) if is_block else line
             is_member = bool(open_) and open_[-1][1].kind in CLASS_LIKE
             named = next(name for name in _NAMES if match.groupdict().get(name) is not None)
             kind = kinds.get((match["word"] or b"").decode(), "fn")
             definition = Definition(
-                match[named].decode("utf-8", "replace"),
+                text[match.start(named) : match.end(named)].decode("utf-8", "replace"),
                 "method" if kind == "fn" and is_member else kind,
                 root,
                 signature=re.sub(r"\s*(?:\{|=|do)\s*$", "", head),
                 start_line=line,
                 end_line=last,
-                doc=_lines_above(source, match.start("indent"), comment),
+                doc=_comment_above(text, match.start("indent"), comment),
             )
             open_.append((end if is_block else start, definition, []))
         while open_:
@@ -69,7 +74,7 @@ def heads(
 _NAMES: Final = ("name", "method", "title")
 """Groups of patterns: a name after the `word`, that of a function, any other."""
 
-_ENDS_HERE: Final = lazy.pattern(r"(?:\bend|;|\})\s*$")
+_ENDS_HERE: Final = lazy.pattern(rb"(?:\bend|;|\})\s*$")
 
 _LINE: Final = lazy.pattern(rb"\n([ \t]*+)(?=\S)")
 _CONTINUES: Final = lazy.pattern(rb"[)\]{|#]|(?:rescue|ensure|else|elsif|when|in|catch|finally)\b")
@@ -83,10 +88,12 @@ def _end(source: bytes, eol: int, indent: bytes, closer: bytes, is_strict: bool)
     for match in _LINE.finditer(source, eol, eol + MAX_RECOVERED):
         if len(match[1]) > len(indent):
             last = match.start()
-        elif source.startswith(closer, match.end()):
+        elif len(match[1]) == len(indent) and source.startswith(closer, match.end()):
             return match.start()
         elif not _CONTINUES.match(source, match.end()):
             break
+        elif len(match[1]) == len(indent) and source[match.end()] in b")]":
+            last = match.start()
     return last
 
 
@@ -104,7 +111,9 @@ def _closed(open_: list[tuple[int, Definition, list[Definition]]]) -> Iterator[D
         yield whole
 
 
-def _lines_above(source: bytes, start: int, comment: bytes) -> str:
+def _comment_above(source: bytes, start: int, comment: bytes) -> str:
+    if comment == b"//":
+        return comment_above_byte(source, start)
     lines: list[str] = []
     while start > 0 and len(lines) < 30:
         begin = source.rfind(b"\n", 0, start - 1) + 1

@@ -15,7 +15,7 @@ from typing import Final, Literal, cast
 from msgspec import Struct
 
 from codecompass import lazy
-from codecompass.languages.records import Import, SymbolKind
+from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.uses.code_only import blanked
 
 
@@ -34,6 +34,9 @@ class Entry(Struct, frozen=True):
     """None: its first line, up to the end of a list in parentheses that opens in it."""
     doc: str | None = None
     """None: the comment above it."""
+    above: int = -1
+    """Index of the first annotation above it; -1 if there is none."""
+    visibility: Visibility = ""
 
 
 Outline = Callable[[str, str], Iterable[Entry | Import]]
@@ -53,6 +56,7 @@ def braces(
     kinds: Mapping[str, SymbolKind | Literal[""]] | None = None,
     scopes: Mapping[str, str] | None = None,
     joined: str = "",
+    listed: str = "",
     package: str = "",
     imports: str = "",
     import_kind: str = "include",
@@ -60,8 +64,9 @@ def braces(
     """Returns the reader of a format whose blocks stand in braces.
 
     `pattern` sees the text without comments and contents of strings; names are taken from the text itself. `inside` says for a
-    group in which others, separated by blanks, it is looked for only; `kinds` which kind a group has that is not named like one,
-    `scopes` what qualifies its names. Of the group `joined` the scope is part of the name. The group of `package` qualifies all
+    group in which others, separated by blanks, it is looked for only; `kinds` which kind a group has that is not named like one
+    (`a in b`: which kind `a` has in `b`), `scopes` what qualifies its names. Those in an `enum` and of the group `listed`
+    end at a comma. Of the group `joined` the scope is part of the name. The group of `package` qualifies all
     names, that of `imports` is the path of an imported file.
     """
     heads = lazy.pattern(pattern, re.MULTILINE)
@@ -83,15 +88,17 @@ def braces(
             while open_ and open_[-1][1] <= start:
                 open_.pop()
             base = group.rstrip("0123456789")
-            if base in around and (open_[-1][0] if open_ else TOP) not in around[base]:
+            outer = open_[-1][0] if open_ else TOP
+            if base in around and outer not in around[base]:
                 continue
             block = _BLOCK.match(code, match.end() - code.endswith("{", match.start(), match.end()))
-            begin = _begin(code, match)
+            begin = _begin(code, match, start)
             if block is not None:
                 end, head = closing[block.end() - 1] + 1, block.end() - 1
                 open_.append((base, end))
             else:
-                rest = (_REST_OF_LINE if _is_first(code, begin) else _REST_OF_ITEM).match(code, match.end())
+                is_line = _is_first(code, begin) and around.get(base) != _OF_ENUMERATIONS and base != listed
+                rest = (_REST_OF_LINE if is_line else _REST_OF_ITEM).match(code, match.end())
                 end = head = match.end() if rest is None else rest.end()
             if known.get(base) == CONTAINER:
                 continue
@@ -101,15 +108,18 @@ def braces(
             name = text[start:stop]
             if base == joined and scope:
                 name, scope = f"{scope}.{name}", ""
-            signature = text[begin : begin + len(code[begin : min(head, begin + HEAD)].rstrip())]
+            notes = _ANNOTATIONS.match(code, begin, start)
+            shown = begin if notes is None else notes.end()
+            signature = text[shown : shown + len(code[shown : min(head, shown + HEAD)].rstrip())]
             yield Entry(
                 name,
-                known.get(base) or cast("SymbolKind", base),
+                known.get(f"{base} in {outer}") or known.get(base) or cast("SymbolKind", base),
                 start,
                 end,
                 scope,
                 signature,
                 None if _is_first(code, begin) else "",
+                begin if shown > begin else -1,
             )
 
     return outline
@@ -132,9 +142,14 @@ CONTAINER: Final = ""
 HEAD: Final = 2_000
 """Characters of a signature before it is cleaned and cut."""
 
+_OF_ENUMERATIONS: Final = frozenset({"enum"})
+"""Around values, several of which may be in one line."""
+
 _BLOCK: Final = re.compile(r"[^{}\n;]*+(?>(?:\s*+@[^{}\n;]*+)*)\s*+\{")
 _REST_OF_LINE: Final = re.compile(r"(?>(?:\([^()]*+\)|[^;\n])*)")
-_REST_OF_ITEM: Final = re.compile(r"(?>(?:\([^()]*+\)|[^;,}\n])*)")
+_ANNOTATIONS: Final = re.compile(r"(?>(?:@[\w.#$-]++(?:\([^()]*+(?>(?:\([^()]*+\)[^()]*+)*)\))?\s++)+)")
+_ANGLES: Final = r"<[^<>;{}\n]*+(?>(?:<[^<>;{}\n]*+(?>(?:<[^<>;{}\n]*+>[^<>;{}\n]*+)*)>[^<>;{}\n]*+)*)>"
+_REST_OF_ITEM: Final = re.compile(rf"(?>(?:\([^()]*+\)|{_ANGLES}|[^;,}}\n])*)")
 _BRACE: Final = re.compile(r"[{}]")
 
 
@@ -151,9 +166,11 @@ def closing_braces(code: str) -> dict[int, int]:
     return closing
 
 
-def _begin(code: str, match: re.Match[str]) -> int:
-    """Returns where a definition begins, after the mark that ends what is before it."""
-    return match.start() + (code[match.start()] in "{;},") if match.end() > match.start() else match.start()
+def _begin(code: str, match: re.Match[str], name: int) -> int:
+    """Returns where a definition begins, after the mark that ends what is before it, and after comments; `name` is where its name
+    begins."""
+    begin = match.start() + (code[match.start()] in "{;},") if match.end() > match.start() else match.start()
+    return name - len(code[begin:name].lstrip()) if begin < name else begin
 
 
 def _is_first(code: str, begin: int) -> bool:
@@ -166,12 +183,20 @@ def _end_of_line(text: str, start: int) -> int:
     return len(text) if end < 0 else end
 
 
-def headings(pattern: str, level: Callable[[re.Match[str], list[str]], int], ignored: re.Pattern[str] | None = None) -> Outline:
+def headings(
+    pattern: str,
+    level: Callable[[re.Match[str], list[str]], int],
+    ignored: re.Pattern[str] | None = None,
+    *,
+    title: Callable[[str], str] | None = None,
+) -> Outline:
     """Returns the reader of a format whose sections begin with headings and end before the next one that is not below them.
 
     The title is the group `section` or `section2`. `level` returns how deep a heading is, 1 for the highest, 0 for what is none;
     it also gets a list for what it has seen in the same text. Matches of `ignored`, such as listings of code, have no headings.
+    `title` returns a title without its markup; None for `plain_title`.
     """
+    plain = title or plain_title
     heads = lazy.pattern(pattern, re.MULTILINE)
 
     def outline(text: str, _path: str) -> Iterator[Entry]:
@@ -185,7 +210,7 @@ def headings(pattern: str, level: Callable[[re.Match[str], list[str]], int], ign
             pending.append(index)
         for (match, _), end in zip(found, ends, strict=True):
             start, stop = match.span("section2" if match["section"] is None else "section")
-            yield Entry(plain_title(text[start:stop]), "section", start, end, signature="", doc="")
+            yield Entry(plain(text[start:stop]), "section", start, end, signature="", doc="")
 
     return outline
 

@@ -53,6 +53,7 @@ def outlined(language: Language, source: bytes, path: str) -> Extraction:
         while around and not _is_nested(entry, first, around[-1][1], symbols[around[-1][0]]):
             around.pop()
         parent = around[-1][0] if around else -1
+        above = first if entry.above < 0 else bisect_right(starts, entry.above)
         last = max(first, bisect_right(starts, _end_of_text(text, entry) - 1))
         # Sections hold the keys of a document, but do not qualify them.
         outer = symbols[parent].qualified_name if parent >= 0 and symbols[parent].kind != "section" else ""
@@ -65,8 +66,9 @@ def outlined(language: Language, source: bytes, path: str) -> Extraction:
                 line_start=first,
                 line_end=last,
                 signature=_head(text, entry, starts, first) if entry.signature is None else clean_signature(entry.signature),
+                visibility=entry.visibility,
                 parent=parent,
-                doc=clean_doc(_comment_above(language, text, starts, first) if entry.doc is None else entry.doc),
+                doc=clean_doc(_comment_above(language, text, starts, above) if entry.doc is None else entry.doc),
             )
         )
         if len(around) < MAX_NESTING:
@@ -103,14 +105,27 @@ def _head(text: str, entry: Entry, starts: Sequence[int], line: int) -> str:
     return clean_signature(head)
 
 
+def _indentation(text: str, start: int) -> int:
+    end = start
+    while text.startswith((" ", "\t"), end):
+        end += 1
+    return end - start
+
+
 def _comment_above(language: Language, text: str, starts: Sequence[int], line: int) -> str:
-    """Returns the comment that ends on the line above a line, with its marks; empty if there is none."""
+    """Returns the comment that ends on the line above a line or its attributes, with its marks; empty if there is none."""
     marks = tuple(mark.decode() for mark in language.comment_starts)
+    attributes = language.display.attribute_starts
+    while attributes and line > 1 and text.startswith(attributes, starts[line - 2] + _indentation(text, starts[line - 2])):
+        line -= 1
     lines: list[str] = []
     closing = ""
     """What begins the comment of several lines that is being read, from its end."""
+    attributes = language.display.attribute_starts
     for number in range(line - 2, max(-1, line - 2 - MAX_COMMENTS), -1):
         written = text[starts[number] : starts[number + 1]].strip()
+        if attributes and not lines and written.startswith(attributes):
+            continue  # an attribute between the comment and the definition
         if closing:
             lines.append(written)
             if written.startswith(closing):

@@ -1,4 +1,4 @@
-"""Languages for which there is no grammar: Crystal, Move and ReScript. Their definitions are found by their first lines.
+"""Crystal, for which there is no grammar: definitions are found by their first lines.
 
 The tree of a language that is alike is made and not used: only errors of its own would follow from it.
 """
@@ -16,17 +16,11 @@ from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind
 from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
 from codecompass.languages.uses.patterns import (
-    BLOCK,
     CHARACTER,
-    COMMON_KEYWORDS,
-    DOUBLE,
     DOUBLE_LINES,
     HASH,
-    NAME,
-    SLASHES,
     any_of,
     declared,
-    named_value,
 )
 from codecompass.languages.walk.block_tests import BlockTestSyntax
 from codecompass.languages.walk.heads import heads
@@ -78,19 +72,6 @@ def _without_others(definition: Definition, owner: SymbolKind | None, lines: lis
     yield replace(definition, members=tuple(kept for each in members for kept in _without_others(each, definition.kind, lines)))
 
 
-_MOVE: Final = re.compile(
-    rb"^(?P<indent>[ \t]*)(?:(?:public(?:\([a-z]+\))?|entry|native|inline)[ \t]+)*"
-    rb"(?P<word>module|fun|struct|enum|const|spec)[ \t]+(?:\w+::)?(?P<name>\w+)",
-    re.MULTILINE,
-)
-_RESCRIPT: Final = re.compile(
-    rb"^(?P<indent>(?:  )?)(?:@[\w.]+(?:\([^)\n]*\))?[ \t]*)*(?:export[ \t]+)?"
-    rb"(?P<word>(?:let|and|external)(?:[ \t]+rec)?|type(?:[ \t]+rec)?|module[ \t]+type|module|exception)[ \t]+(?P<name>\w+)"
-    rb"(?=[^=\n]*(?:=|\{|:|$))",
-    re.MULTILINE,
-)
-
-
 def _crystal_words() -> LexicalRules:
     return LexicalRules(
         family="crystal",
@@ -107,42 +88,6 @@ def _crystal_words() -> LexicalRules:
         has_implicit_members=True,
         declarations=(declared(r"^[ \t]+(?P<names>[a-z_]\w*+)[ \t]*+=(?![=~>])[ \t]*+(?P<value>[^\n]*+)"),),
         supertypes=SupertypeForms(head=re.compile(r"\w++(?:\([^()\n]*+\))?[ \t]*+<(?P<bases>[^\n;]*+)")),
-    )
-
-
-def _move_words() -> LexicalRules:
-    return LexicalRules(
-        family="move",
-        comments_and_strings=any_of(SLASHES, BLOCK, DOUBLE),
-        name=NAME,
-        keywords=word_set(
-            COMMON_KEYWORDS,
-            "abort acquires address as assert bool const copy drop entry enum friend fun has inline invariant key let loop",
-            "match module move mut native phantom public script signer spec store struct u8 u16 u32 u64 u128 u256 use vector",
-        ),
-        soft=word_set("address copy move signer"),
-        own=frozenset({"self"}),
-        declarations=(named_value(),),
-        keys_of_type="braces",
-        keyword_argument=re.compile(r":(?!:)"),
-    )
-
-
-def _rescript_words() -> LexicalRules:
-    return LexicalRules(
-        family="rescript",
-        comments_and_strings=any_of(SLASHES, BLOCK, rf"(?P<code>`[^`]*+`?)|{DOUBLE_LINES}"),
-        interpolation=re.compile(r"\$\{([^{}]*+)\}"),
-        name=NAME,
-        keywords=word_set(
-            "and as assert async await catch constraint else exception external false for if in include lazy let module",
-            "mutable of open private rec switch to true try type unit when while with int string bool float array option",
-        ),
-        member_marks=".",
-        own=frozenset(),
-        above=frozenset(),
-        declarations=(declared(r"^[ \t]+let[ \t]++(?P<names>[a-z_]\w*+)[ \t]*+=(?![=>])[ \t]*+(?P<value>[^\n]*+)"),),
-        keyword_argument=re.compile(r"[ \t]*+=(?![=>])"),
     )
 
 
@@ -184,30 +129,4 @@ CRYSTAL = Language(
     uses=_crystal_words,
     types=WrittenTypes(variables="colon", results="colon", supertypes="less_than"),
     display=Display(line_comment="#", lexer="crystal"),
-)
-MOVE = Language(
-    grammar="rust",
-    recover=_reader(
-        heads(_MOVE, _kinds(module="module", struct="struct", enum="enum", const="const", impl="spec"), is_strict=True),
-        re.compile(rb"^[ \t]*use[ \t]+([\w:]+)", re.MULTILINE),
-    ),
-    separator="::",
-    imports=plain_imports(endings=(".move",), path_of=lambda item: item.spec.partition("::")[2].partition("::")[0]),
-    uses=_move_words,
-    types=WrittenTypes(variables="colon", results="colon"),
-    display=Display(attribute_starts=("#[",), lexer=None),
-)
-RESCRIPT = Language(
-    grammar="ocaml",
-    recover=_reader(
-        heads(
-            _RESCRIPT,
-            {"type": "type", "type rec": "type", "module": "module", "module type": "interface", "exception": "type"},
-            is_strict=True,
-        ),
-        re.compile(rb"^[ \t]*(?:open|include)[ \t]+([\w.]+)", re.MULTILINE),
-    ),
-    imports=plain_imports(endings=(".res", ".resi"), separator="."),
-    uses=_rescript_words,
-    display=Display(attribute_starts=("@",), lexer=None),
 )

@@ -1,0 +1,7 @@
+using './harbor.bicep'
+param name = 'gull'
+param count = 4
+param sku = {
+  name: 'Premium'
+}
+var local = 'x'
