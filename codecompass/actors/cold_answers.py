@@ -18,10 +18,11 @@ from msgspec import Struct
 from codecompass.actors.answering import freshness_policy
 from codecompass.actors.asking import Standing, StoredIndex, TimeLimit, ask, options_for, query_settings
 from codecompass.actors.blocking_calls import Limits
-from codecompass.actors.cold_readers import ColdReaders, ReaderEnded
+from codecompass.actors.cold_readers import ColdReaders
 from codecompass.actors.failures import panics_as_errors
 from codecompass.actors.messages import Query
 from codecompass.actors.question import QueryRequest, Question
+from codecompass.actors.reader_processes import ReaderEnded
 from codecompass.actors.summaries import Summaries
 from codecompass.errors import CodeCompassError, IndexStale, reported
 from codecompass.nurseries import open_nursery

@@ -1,5 +1,5 @@
-"""Answers questions from the newest generation of one index, in threads, with what the workspace knows at that moment. An answer
-that is not fresh names the files that have changed.
+"""Answers questions from the newest generation of one index, in threads or reader processes, with what the workspace knows at
+that moment. An answer that is not fresh names the files that have changed.
 """
 
 import time
@@ -155,10 +155,15 @@ class IndexAnswers:
         thread is in a step that cannot be interrupted."""
         limit = search_limit(asked, tree.context, self._timeout)
         late = max(LATE_SECONDS, LATE_SHARE * timeout_seconds(asked.request, 0.0))
-        with trio.move_on_after(inf if limit.ends_at == inf else max(0.0, limit.ends_at - time.monotonic()) + late):
+
+        async def in_thread() -> Reply:
             return await trio.to_thread.run_sync(
                 panics_as_errors(ask), tree, asked, options, limit, limiter=self._tools.limits.queries, abandon_on_cancel=True
             )
+
+        readers = self._tools.readers
+        with trio.move_on_after(inf if limit.ends_at == inf else max(0.0, limit.ends_at - time.monotonic()) + late):
+            return await (in_thread() if readers is None else readers.answer(tree, asked, options, limit, in_thread))
         raise DeadlineExceeded("the search had found nothing yet when its time was up. Raise timeout_ms, or shorten the query.")
 
     async def options(self, asked: Question) -> QueryOptions:

@@ -14,6 +14,7 @@ from codecompass.store.layout import HomeLayout
 from codecompass.store.mapped_files import MappedFiles
 
 if TYPE_CHECKING:
+    from codecompass.actors.answer_readers import AnswerReaders
     from codecompass.actors.semantic_lane import SemanticLane
 
 
@@ -29,6 +30,8 @@ class Tools(Struct, frozen=True, kw_only=True):
     """The form of the replies."""
     lane: "SemanticLane | None" = None
     """None if search by meaning is off."""
+    readers: "AnswerReaders | None" = None
+    """Reader processes for a busy server; None answers all questions in threads."""
     registrations: OwnRegistrations | None = None
     """Forgets a project that the server itself has registered, if its first index comes to nothing; None keeps all."""
     bases: FindBases = any_base

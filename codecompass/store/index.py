@@ -144,6 +144,13 @@ class WorkspaceIndex:
             self._let_go()
             _close_all(self._idle)
 
+    def release_lock(self) -> None:
+        """Lets the index be removed, until the next snapshot, although files are kept open: that snapshot checks again whether
+        they are those of the index. No snapshot may be in use."""
+        with self._lock:
+            self._reading = None
+            self._let_go()
+
     def _begin(self) -> tuple[_Connection, _Text, Snapshot]:
         self._hold()
         failure: Exception | None = None

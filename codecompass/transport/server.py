@@ -18,6 +18,7 @@ import trio
 from msgspec import Struct
 
 from codecompass import query as core
+from codecompass.actors.answer_readers import AnswerReaders, open_answer_readers
 from codecompass.actors.answering import patience_of
 from codecompass.actors.async_registry import AsyncRegistry, open_async_registry
 from codecompass.actors.blocking_calls import BlockingCalls, Limits
@@ -103,7 +104,7 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     """The organisation's server; None if no other server is queried."""
     has_upkeep: bool = True
     """Whether projects are surveyed, warmed, verified and cleaned up in the background, and reader processes are started for
-    questions about several; False for a single question."""
+    questions about several and under load; False for a single question."""
 
 
 class Server:
@@ -315,6 +316,7 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
             open_async_registry(launch.home, limits, busy_timeout_ms=settings.storage.busy_timeout_ms) as registry,
             open_worker_pool(settings.index.workers or default_pool_size()) as pool,
             open_worker_pool(PAGE_WORKERS) as page_workers,
+            _answer_readers(launch) as readers,
             _semantic_lane(launch.semantic) as lane,
             _organisation_link(launch.organisation) as organisation,
         ):
@@ -339,6 +341,7 @@ async def open_server(launch: ServerOptions) -> AsyncIterator[Server]:
                 mapped_files=mapped_files,
                 answers=settings.server.answers,
                 lane=lane,
+                readers=readers,
                 registrations=own,
                 bases=bases,
             )
@@ -386,6 +389,15 @@ async def _forgetting(own: OwnRegistrations) -> AsyncIterator[None]:
     finally:
         with trio.CancelScope(shield=True):
             await own.forget_unfinished()
+
+
+@asynccontextmanager
+async def _answer_readers(launch: ServerOptions) -> AsyncIterator[AnswerReaders | None]:
+    if not launch.has_upkeep:
+        yield None
+        return
+    async with open_answer_readers() as readers:
+        yield readers
 
 
 @asynccontextmanager

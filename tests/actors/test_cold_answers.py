@@ -2,7 +2,6 @@
 
 import os
 import signal
-from pathlib import Path
 
 import pytest
 import trio
@@ -16,7 +15,7 @@ from codecompass.protocol.replies import SearchEvidence
 from codecompass.protocol.requests import LocateSymbol
 from codecompass.settings import Settings
 from codecompass.store.layout import HomeLayout
-from tests.support.cold_reading import project_of, warm, writer_of
+from tests.support.cold_reading import project_of, reader_pids, warm, writer_of
 from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
 
@@ -34,39 +33,27 @@ def opened(workspace, *, in_processes=True):
     return open_cold_answers(HomeLayout(workspace.home), Settings(), Limits(), in_processes=in_processes)
 
 
-def readers():
-    """Returns the pids of this process's reader processes."""
-    own = []
-    for entry in Path("/proc").iterdir():
-        try:
-            state = (entry / "stat").read_text().rpartition(")")[2].split()
-            is_own = entry.name.isdigit() and int(state[1]) == os.getpid() and state[0] != "Z"
-            if is_own and b"spawn_main" in (entry / "cmdline").read_bytes():
-                own.append(int(entry.name))
-        except (OSError, IndexError):
-            continue
-    return own
-
-
 @pytest.mark.parametrize("in_processes", [True, False])
 async def test_an_index_is_read_in_another_process_or_in_a_thread(workspace, project, in_processes):
-    before = set(readers())
+    before = set(reader_pids())
     async with opened(workspace, in_processes=in_processes) as cold:
         reply = await cold.answer(project, LOCATE, 10)
         found = {}
         await cold.sample([project], "settle", 10, found)
-        started = await until(lambda: set(readers()) - before, "a reader process") if in_processes else set(readers()) - before
+        started = (
+            await until(lambda: set(reader_pids()) - before, "a reader process") if in_processes else set(reader_pids()) - before
+        )
 
     assert [result.path for result in reply.results] == ["a.py"]
     assert isinstance(found[project.project_id], SearchEvidence)
     assert bool(started) == in_processes
-    await until(lambda: not set(readers()) & started, "the end of the processes")
+    await until(lambda: not set(reader_pids()) & started, "the end of the processes")
 
 
 async def test_nothing_is_started_where_nobody_asks(workspace):
-    before = set(readers())
+    before = set(reader_pids())
     async with opened(workspace):
-        assert set(readers()) == before
+        assert set(reader_pids()) == before
 
 
 async def test_the_error_of_an_index_comes_as_it_is(workspace):
@@ -114,7 +101,7 @@ async def test_a_process_that_is_killed_costs_only_the_project_that_it_was_readi
     current = HomeLayout(workspace.home).project(other.project_id).current
     current.unlink()
     os.mkfifo(current)
-    before, found = set(readers()), {}
+    before, found = set(reader_pids()), {}
     async with opened(workspace) as cold, trio.open_nursery() as nursery:
         await cold.answer(project, LOCATE, 10)
         pids = await warm(cold.readers)
@@ -127,4 +114,4 @@ async def test_a_process_that_is_killed_costs_only_the_project_that_it_was_readi
         nursery.cancel_scope.cancel()
 
     assert isinstance(found[project.project_id], SearchEvidence)
-    await until(lambda: not set(readers()) - before, "the end of the processes")
+    await until(lambda: not set(reader_pids()) - before, "the end of the processes")

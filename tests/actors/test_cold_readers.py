@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from codecompass.actors import cold_readers
-from codecompass.actors.cold_readers import COLD_READERS, ColdReaders, ReaderEnded
+from codecompass.actors import cold_readers, reader_processes
+from codecompass.actors.cold_readers import COLD_READERS, ColdReaders
+from codecompass.actors.reader_processes import ReaderEnded
 from codecompass.errors import DeadlineExceeded, IndexNotReady
 from tests.support.cold_reading import LONG, pid_for, warm, writer_of
 from tests.support.waiting import until
@@ -107,7 +108,7 @@ async def test_late_reads_are_not_killed_and_meanwhile_questions_are_answered_in
 
 
 async def test_a_read_that_is_stuck_is_killed_in_the_end_and_its_process_replaced(fifo, monkeypatch):
-    monkeypatch.setattr(cold_readers, "STUCK_SECONDS", 0.01)
+    monkeypatch.setattr(reader_processes, "STUCK_SECONDS", 0.01)
     async with opened() as readers:
         before = await warm(readers)
         with pytest.raises(ReaderEnded):
@@ -149,7 +150,7 @@ async def test_a_process_that_is_killed_costs_its_question_and_is_replaced(fifo)
 
 
 async def test_processes_that_nobody_uses_end_and_are_started_again(monkeypatch):
-    monkeypatch.setattr(cold_readers, "IDLE_SECONDS", 0.2)
+    monkeypatch.setattr(reader_processes, "IDLE_SECONDS", 0.2)
 
     def are_gone():
         return not any(Path(f"/proc/{pid}").exists() for pid in before)

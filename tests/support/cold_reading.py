@@ -59,3 +59,17 @@ def project_of(workspace: TestWorkspace) -> Project:
         created_at=0.0,
         last_used_at=0.0,
     )
+
+
+def reader_pids() -> list[int]:
+    """Returns the ids of this process's reader processes."""
+    own = []
+    for entry in Path("/proc").iterdir():
+        try:
+            state = (entry / "stat").read_text().rpartition(")")[2].split()
+            is_own = entry.name.isdigit() and int(state[1]) == os.getpid() and state[0] != "Z"
+            if is_own and b"spawn_main" in (entry / "cmdline").read_bytes():
+                own.append(int(entry.name))
+        except (OSError, IndexError):
+            continue
+    return own
