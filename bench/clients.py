@@ -184,13 +184,19 @@ def _ask_until(port: int, calls: Sequence[Call], first: int, ends: float, waits:
         connection.request("POST", "/", json.dumps(message), {"content-type": "application/json"})
         answer = connection.getresponse().read()
         waits.append(time.monotonic() - began)
-        if msgspec.json.decode(answer, type=_Answer).error is not None:
+        replied = msgspec.json.decode(answer, type=_Answer)
+        if replied.error is not None or (replied.result is not None and replied.result.is_error):
             raise SystemExit(f"{tool} {arguments}: {answer[:500]!r}")
     connection.close()
 
 
+class _Result(Struct, frozen=True, rename="camel"):
+    is_error: bool = False
+
+
 class _Answer(Struct, frozen=True):
     error: msgspec.Raw | None = None
+    result: _Result | None = None
 
 
 def _cpu(pid: int) -> dict[int, float]:

@@ -133,11 +133,12 @@ async def test_a_commit_is_compared_in_the_same_encodings(repository):
     assert [symbol.name for symbol in file.new.symbols] == ["before", "retry"]
 
 
-def test_nothing_of_the_detector_is_loaded_for_utf8():
+def test_the_detector_is_loaded_only_where_neither_utf8_nor_western_letters_tell():
     code = (
         "import sys; from codecompass.scan.classify import classify; "
         "classify('Größe'.encode()); classify(b'# coding: latin-1\\n\\xe9'); assert 'chardet' not in sys.modules; "
-        "classify(b'caf\\xe9'); assert 'chardet' in sys.modules"
+        "classify(b'caf\\xe9'); assert 'chardet' not in sys.modules; "
+        "classify('Привет, мир: это текст'.encode('koi8-r')); assert 'chardet' in sys.modules"
     )
 
     assert run_python(code).returncode == 0
