@@ -21,12 +21,13 @@ def level(match: re.Match[str], _seen: list[str]) -> int:
     return len(mark) - len(mark.lstrip("#")) or (1 if mark.rstrip()[-1] == "=" else 2)
 
 
+HEADING = (
+    r"#{1,6}[ \t]++(?P<section>[^\n]*?)[ \t]*+(?:#++[ \t]*+)?$"
+    r"|(?:\A|(?<=\n\n))(?P<section2>[^\s\-*+>|#=`][^\n|]*+)\n(?:=++|-{2,})[ \t]*+$"
+)
+"""A heading after its indentation, or with a line below it."""
+
 MARKDOWN = Language(
-    outline=headings(
-        r"^ {0,3}#{1,6}[ \t]++(?P<section>[^\n]*?)[ \t]*+(?:#++[ \t]*+)?$"
-        r"|(?:\A|(?<=\n\n))(?P<section2>[^\s\-*+>|#=`][^\n|]*+)\n(?:=++|-{2,})[ \t]*+$",
-        level,
-        NO_HEADINGS,
-    ),
+    outline=headings(rf"^ {{0,3}}{HEADING}", level, NO_HEADINGS),
     display=Display(lexer=None),
 )
