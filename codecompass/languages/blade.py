@@ -48,10 +48,11 @@ _CONTROL: Final = frozenset({"case", "elseif", "for", "foreach", "if", "switch",
 
 
 def _components(text: str, _path: str) -> Iterator[Import]:
-    """Yields the components in tags: `<x-card>` is the template `components.card`, `<x-shop::card>` that of a package."""
+    """Yields the components in tags: `<x-card>` is the template `components.card`, `<x-shop::card>` that of a package; those of
+    mails are in no such directory."""
     for item in imports_of(_COMPONENT, text, text, "include"):
         package, colons, name = item.spec.rpartition("::")
-        yield replace(item, spec=f"{package}{colons}components.{name}")
+        yield replace(item, spec=item.spec if package == "mail" else f"{package}{colons}components.{name}")
 
 
 _COMPONENT: Final = lazy.pattern(r"<x-(?!slot\b)([\w.-]++(?:::[\w.-]++)?)")

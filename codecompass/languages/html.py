@@ -31,6 +31,9 @@ _NO_MARKUP = lazy.pattern(r"<!--.*?(?:-->|\Z)|<(?P<raw>script|style)\b.*?(?:</(?
 _ATTRIBUTE = r"(?:[^<>\"']|\"[^\"]{0,2000}+\"|'[^']{0,2000}+')"
 """A character or a value of an attribute in a tag."""
 
+_PAGE_COMMENTS = lazy.pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_ID = rf"(?=\s){_ATTRIBUTE}*?\s(?:id|ID)\s*+=\s*+[\"']?(?P<target>[\w:.-]++)(?![{{<])"
+
 
 def level(match: re.Match[str], _seen: list[str]) -> int:
     """Returns the digit of `<h1>`."""
@@ -54,11 +57,9 @@ PAGE: Final = together(
         level,
         _NO_MARKUP,
     ),
-    blocks(
-        rf"<[a-zA-Z][\w-]*+(?=\s){_ATTRIBUTE}*?\s(?:id|ID)\s*+=\s*+[\"']?(?P<target>[\w:.-]++)(?![{{<])",
-        ends={},
-        comments=_NO_MARKUP,
-    ),
+    blocks(rf"<[a-zA-Z][\w-]*+{_ID}", ends={}, comments=_NO_MARKUP),
+    # What is in scripts is hidden with their tags, which may have an id too: templates and data for other scripts.
+    blocks(rf"<script{_ID}", ends={}, comments=_PAGE_COMMENTS),
     _assets,
 )
 """Reads headings, ids and what a page loads."""

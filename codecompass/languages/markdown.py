@@ -7,12 +7,13 @@ from codecompass.languages.display import Display
 from codecompass.languages.language import Language
 from codecompass.languages.walk.text_rules import headings
 
-NO_HEADINGS = lazy.pattern(
+WITHOUT_HEADINGS = (
     r"\A---\n.*?\n(?:---|\.\.\.)[ \t]*$|<!--.*?(?:-->|\Z)"
-    r"|^[ \t>]*+(?P<fence>`{3,}+|~{3,}+)[^\n]*\n.*?(?:^[ \t>]*+(?P=fence)[`~]*+[ \t]*$|\Z)",
-    re.DOTALL | re.MULTILINE,
+    r"|^[ \t>]*+(?P<fence>`{3,}+|~{3,}+)[^\n]*\n.*?(?:^[ \t>]*+(?P=fence)[`~]*+[ \t]*$|\Z)"
 )
 """Front matter, comments and listings."""
+
+NO_HEADINGS = lazy.pattern(WITHOUT_HEADINGS, re.DOTALL | re.MULTILINE)
 
 
 def level(match: re.Match[str], _seen: list[str]) -> int:

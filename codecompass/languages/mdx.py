@@ -10,7 +10,7 @@ from codecompass import lazy
 from codecompass.languages.display import Display
 from codecompass.languages.ecmascript import TSX
 from codecompass.languages.ecmascript_components import with_component
-from codecompass.languages.markdown import HEADING, NO_HEADINGS, level
+from codecompass.languages.markdown import HEADING, WITHOUT_HEADINGS, level
 from codecompass.languages.records import Import
 from codecompass.languages.walk.markup import CODE_STRINGS, Pieces, blank, braces_code
 from codecompass.languages.walk.regions import Region, Regions
@@ -26,7 +26,8 @@ _TOKEN: Final = lazy.pattern(
     re.DOTALL,
 )
 _INLINE_CODE: Final = lazy.pattern(r"(?<!`)(?P<mark>`++)(?>(?:(?!(?P=mark))[^\n]){1,500})(?P=mark)")
-_COMMENTS: Final = lazy.pattern(r"\{\s*+/\*.*?(?:\*/\s*+\}|\Z)", re.DOTALL)
+_NO_TEXT: Final = lazy.pattern(rf"\{{\s*+/\*.*?(?:\*/\s*+\}}|\Z)|{WITHOUT_HEADINGS}", re.DOTALL | re.MULTILINE)
+"""Comments, which may hold listings, and what has no headings in Markdown."""
 
 
 def _modules(code: str) -> Iterator[tuple[int, int]]:
@@ -54,7 +55,7 @@ def _modules(code: str) -> Iterator[tuple[int, int]]:
 
 def _code_of(text: str) -> str:
     """Returns a document without front matter, listings and comments."""
-    return _COMMENTS.sub(lambda match: blank(match[0]), NO_HEADINGS.sub(lambda match: blank(match[0]), text))
+    return _NO_TEXT.sub(lambda match: blank(match[0]), text)
 
 
 def regions(text: str) -> Iterator[Region]:

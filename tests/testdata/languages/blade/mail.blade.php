@@ -4,6 +4,7 @@
 @section('body')
     <h1>Thank you</h1>
     @component('mail.components.button', ['url' => $url]) Open @endcomponent
+    <x-mail::table>{{ $plants }}</x-mail::table>
     @prepend('notes')<p id="note">Water them.</p>@endprepend
 @endsection
 
