@@ -31,6 +31,9 @@ _NO_MARKUP = lazy.pattern(r"<!--.*?(?:-->|\Z)|<(?P<raw>script|style)\b.*?(?:</(?
 _ATTRIBUTE = r"(?:[^<>\"']|\"[^\"]{0,2000}+\"|'[^']{0,2000}+')"
 """A character or a value of an attribute in a tag."""
 
+_PAGE_COMMENTS = lazy.pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_ID = rf"(?=\s){_ATTRIBUTE}*?\s(?:id|ID)\s*+=\s*+[\"']?(?P<target>[\w:.-]++)(?![{{<])"
+
 
 def level(match: re.Match[str], _seen: list[str]) -> int:
     """Returns the digit of `<h1>`."""
@@ -54,11 +57,9 @@ PAGE: Final = together(
         level,
         _NO_MARKUP,
     ),
-    blocks(
-        rf"<[a-zA-Z][\w-]*+(?=\s){_ATTRIBUTE}*?\s(?:id|ID)\s*+=\s*+[\"']?(?P<target>[\w:.-]++)(?![{{<])",
-        ends={},
-        comments=_NO_MARKUP,
-    ),
+    blocks(rf"<[a-zA-Z][\w-]*+{_ID}", ends={}, comments=_NO_MARKUP),
+    # What is in scripts is hidden with their tags, which may have an id too: templates and data for other scripts.
+    blocks(rf"<script{_ID}", ends={}, comments=_PAGE_COMMENTS),
     _assets,
 )
 """Reads headings, ids and what a page loads."""
@@ -89,7 +90,7 @@ TEMPLATE_TAG: Final = r"\{\{[^{}\n]*+\}\}|\{%[^%\n]*+%\}|\{#[^#\n]*+#\}"
 
 def scripts_among(tag: str) -> Callable[[str], Iterator[Region]]:
     """Returns what finds the scripts and styles in a page with the tags of templates, which match `tag`. In them what such a tag
-    prints is a name, and other tags are blank."""
+    prints is a name; other tags, among them those of a group `control`, are blank."""
     tags = lazy.pattern(tag)
 
     def script_regions(text: str) -> Iterator[Region]:
@@ -99,13 +100,15 @@ def scripts_among(tag: str) -> Callable[[str], Iterator[Region]]:
             if part.kind == "markup" or language is None or not code.strip():
                 continue
             may_be_template = "{{" in code or "{%" in code or "@" in code
-            yield Region(language, part.start, part.end, tags.sub(_instead_of_tag, code) if may_be_template else None)
+            yield Region(language, part.start, part.end, tags.sub(instead_of_tag, code) if may_be_template else None)
 
     return script_regions
 
 
-def _instead_of_tag(match: re.Match[str]) -> str:
-    return blank(match[0]) if match[0][:2] in ("{%", "{#") else "_" * len(match[0])
+def instead_of_tag(match: re.Match[str]) -> str:
+    """Returns what is read in place of a tag in a script or style: a name for one that prints, blanks for others."""
+    is_blank = match.lastgroup == "control" or match[0][:2] in ("{%", "{#")
+    return blank(match[0]) if is_blank else "_" * len(match[0])
 
 
 script_regions: Final = scripts_among(TEMPLATE_TAG)

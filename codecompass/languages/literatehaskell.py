@@ -1,14 +1,18 @@
-"""Literate Haskell: the code behind bird tracks, and that between `\\begin{code}` and `\\end{code}`."""
+"""Literate Haskell: the sections and labels of the document in LaTeX, and the code, which stands behind bird tracks or between
+`\\begin{code}` and `\\end{code}`."""
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec.structs import replace
 
 from codecompass import lazy
 from codecompass.languages.haskell import HASKELL
+from codecompass.languages.latex import outline
 from codecompass.languages.walk.markup import Pieces
 from codecompass.languages.walk.regions import Region, Regions
+from codecompass.languages.walk.text_rules import Entry
 
 _CODE: Final = lazy.pattern(r"^>[ \t]?(?P<line>[^\n]*+)|^\\begin\{code\}[^\n]*+(?P<block>\n)", re.MULTILINE)
 _END: Final = "\n\\end{code}"
@@ -31,4 +35,15 @@ def regions(text: str) -> tuple[Region, ...]:
     return (Region("haskell", 0, len(text), pieces.whole()),)
 
 
-LITERATEHASKELL = replace(HASKELL, regions=Regions(holds="blocks of code", found=regions, are_all=True))
+def _sections(text: str, path: str) -> Iterator[Entry]:
+    """Yields what the document around the code defines; what it includes is no module."""
+    return (item for item in outline(text, path) if isinstance(item, Entry))
+
+
+LITERATEHASKELL = replace(
+    HASKELL,
+    grammar="",
+    rules={},
+    outline=_sections,
+    regions=Regions(holds="blocks of code", found=regions, are_all=True),
+)

@@ -109,8 +109,8 @@ def call(node: Node, context: RuleContext) -> Iterator[Found]:
     elif name in ("test_that", "it", "describe") and first:
         yield Definition(" ".join(first.split())[:200], "test", node, tuple(values[1:]))
     elif name in _QUIETLY:
-        for value in values:
-            yield Descend(value)
+        for argument in reach(node, "arguments/argument"):
+            yield Descend(argument)
 
 
 def _unquoted(text: str) -> str:

@@ -24,11 +24,14 @@ _PARTIAL: Final = (
 _READ: Final = with_tags(
     PAGE,
     blocks(
-        r"^[ \t]*+@section\s++(?P<section>\w++)|^[ \t]*+@page\s++\"(?P<route>/[^\"\n]*+)\"",
+        r"^[ \t]*+@section\s++(?:(?P<line>\w++)(?=[ \t]*+\{[^\n]*\}[ \t]*+$)|(?P<section>\w++))"
+        r"|^[ \t]*+@page\s++\"(?P<route>/[^\"\n]*+)\"",
         ends={"section": r"^\}"},
+        kinds={"line": "section"},
         comments=_COMMENTS,
         imports=rf"(?:{_PARTIAL})[\"']([^\"'\n]++)[\"']",
     ),
+    _COMMENTS,
 )
 _PARENTHESES: Final = r"\((?>(?:[^()]++|\((?>(?:[^()]++|\([^()]*+\))*)\))*)\)"
 _CODE: Final = lazy.pattern(
@@ -41,6 +44,7 @@ _CODE: Final = lazy.pattern(
 )
 _IN_BLOCK: Final = lazy.pattern(r"[{}]|@?\"(?>(?:[^\"\\\n]++|\\.)*)\"|'(?:[^'\\\n]|\\.)'|//[^\n]*+|/\*")
 _MARKUP_LINE: Final = lazy.pattern(r"(?m)^[ \t]*+(?:<|@:)[^\n]*+")
+_MARKUP_VALUE: Final = lazy.pattern(r"@<[^\n]{0,500}>(?=[ \t]*+[;,)])")
 _NO_CODE: Final = frozenset({"addTagHelper", "attribute", "namespace", "page", "section", "using"})
 _SCRIPTS: Final = scripts_among(rf"(?<![\w@])@(?:[A-Za-z_]\w*+(?>(?:\.\w++|{_PARENTHESES})*)|{_PARENTHESES})")
 _CLASS: Final = "Component__"
@@ -76,7 +80,9 @@ def regions(text: str) -> Iterator[Region]:
         start, end = match.span(group)
         if group == "members":
             opening, at = at, _end_of_block(code, at)
-            members.add(start, at, f"class {_CLASS} {blank(code[end:opening])}{code[opening:at]}")
+            block = _MARKUP_LINE.sub(lambda line: blank(line[0]), code[opening:at])
+            block = _MARKUP_VALUE.sub(lambda markup: "null".ljust(len(markup[0])), block)
+            members.add(start, at, f"class {_CLASS} {blank(code[end:opening])}{block}")
             searched.add(opening, at)
         elif group == "block":
             at = _end_of_block(code, start)
@@ -90,24 +96,31 @@ def regions(text: str) -> Iterator[Region]:
         elif match[group].partition(" ")[0] not in _NO_CODE:
             searched.add(start, end, f"{code[start:end]};")
     yield Region("csharp", 0, len(text), members.whole(), searched.whole())
-    yield from _SCRIPTS(text)
+    yield from _SCRIPTS(code)
 
 
 def completed(symbols: Sequence[Symbol], text: str, path: str) -> list[Symbol]:
-    """Returns the symbols with the class that a component is in place of that around its members."""
+    """Returns the symbols with the class that a component is in place of those around its members."""
     name, _, extension = path.rpartition("/")[2].partition(".")
     last = max(text.count("\n") + (not text.endswith("\n")), 1)
     found: list[Symbol] = []
-    for symbol in symbols:
-        qualified = symbol.qualified_name.replace(_CLASS, name, 1)
+    moved = {-1: -1}
+    component = -1
+    for index, symbol in enumerate(symbols):
         if symbol.name == _CLASS:
+            if component >= 0:
+                moved[index] = component
+                continue
+            component = len(found)
             symbol = replace(
                 symbol, name=name, line_start=1, line_end=last, signature=f"class {name}", visibility="public", doc=""
             )
-        found.append(replace(symbol, qualified_name=qualified))
+        moved[index] = len(found)
+        qualified = symbol.qualified_name.replace(_CLASS, name, 1)
+        found.append(replace(symbol, qualified_name=qualified, parent=moved[symbol.parent]))
     if extension == "razor" and name.isidentifier() and not any(symbol.qualified_name == name for symbol in found):
-        component = Symbol(name, "class", name, 1, last, f"class {name}", "public")
-        found = [component, *(replace(each, parent=each.parent + 1 if each.parent >= 0 else -1) for each in found)]
+        whole = Symbol(name, "class", name, 1, last, f"class {name}", "public")
+        found = [whole, *(replace(each, parent=each.parent + 1 if each.parent >= 0 else -1) for each in found)]
     return found
 
 

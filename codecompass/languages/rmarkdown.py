@@ -16,6 +16,9 @@ from codecompass.languages.walk.regions import Region, Regions
 
 _FENCE: Final = lazy.pattern(r"^[ \t>]*+(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?:\{[ \t]*+(?P<word>\w++)[^\n]*+|[^\n]*+)$", re.MULTILINE)
 
+_ENGINES: Final = {"Rcpp": "cpp"}
+"""Languages of chunks whose engines are not named like them."""
+
 
 def regions(text: str) -> Iterator[Region]:
     """Yields the chunks of each language as one region; a chunk that nothing closes reaches to the end."""
@@ -34,7 +37,7 @@ def regions(text: str) -> Iterator[Region]:
 
 
 def _add(pieces: dict[str, Pieces], text: str, word: str, start: int, end: int) -> None:
-    language = language_named(word) if word else ""
+    language = _ENGINES.get(word) or language_named(word) if word else ""
     if language:
         pieces.setdefault(language, Pieces(text)).add(start, end)
 

@@ -268,7 +268,7 @@ LANGUAGES: Final[Mapping[str, Row]] = {
     "eex": Row(extensions=".eex .heex .leex", aliases="heex", module="templates", grammar="elixir"),
     "ejs": Row(extensions=".ejs", module="templates", grammar="javascript"),
     "erb": Row(extensions=".erb", module="templates", grammar="ruby"),
-    "literatehaskell": Row(extensions=".lhs", aliases="hs lhs", module="literatehaskell", grammar="haskell"),
+    "literatehaskell": Row(extensions=".lhs", aliases="hs lhs", module="literatehaskell", is_read_as_text=True),
     "mdx": Row(extensions=".mdx", aliases="md", module="mdx", is_read_as_text=True),
     "rmarkdown": Row(extensions=".qmd .rmd", aliases="md quarto rmd", module="rmarkdown", is_read_as_text=True),
     "blade": Row(extensions=".blade.php", module="blade", is_read_as_text=True),
@@ -280,7 +280,7 @@ LANGUAGES: Final[Mapping[str, Row]] = {
         extensions=".handlebars .hbs .mustache", aliases="hbs mustache", module="page_templates", is_read_as_text=True
     ),
     "jinja": Row(extensions=".j2 .jinja .jinja2", aliases="jinja2 j2", module="page_templates", is_read_as_text=True),
-    "liquid": Row(extensions=".liquid", module="page_templates", is_read_as_text=True),
+    "liquid": Row(extensions=".liquid", module="liquid", is_read_as_text=True),
     "nunjucks": Row(extensions=".njk .nunjucks", aliases="njk", module="page_templates", is_read_as_text=True),
     "twig": Row(extensions=".twig", module="page_templates", is_read_as_text=True),
     # Without symbols.

@@ -16,6 +16,7 @@ from codecompass.languages.imports.paths import last_part, nearest, tail_of
 from codecompass.languages.imports.plain import plain_imports
 from codecompass.languages.imports.rules import ImportRules
 from codecompass.languages.records import Import, SymbolKind
+from codecompass.languages.walk.markup import blank
 from codecompass.languages.walk.text_rules import Entry, Outline, blocks, hidden, imports_of
 
 MAX_OPEN: Final = 100
@@ -70,34 +71,57 @@ def _close(found: list[Entry], open_: list[tuple[str, int]], word: str, end: int
 
 
 _PERCENT: Final = r"\{%[-+~]?\s*+"
-_TAG_COMMENTS: Final = lazy.pattern(
-    r"\{#.*?(?:#\}|\Z)|\{%[-+~]?\s*+(?P<raw>comment|raw|verbatim)\b.*?(?:\{%[-+~]?\s*+end(?P=raw)\b|\Z)", re.DOTALL
-)
-percent_tags: Final = tags(
-    rf"{_PERCENT}(?:end(?P<close>block|macro|partialdef|embed)\b[^%]*+%\}}"
-    rf"|(?P<open>block)\s++(?P<section>[\w.-]++)(?>(?:\s++(?:scoped|required))*)\s*+[-+~]?%\}}"
-    rf"|block\s++(?P<section2>[\w.-]++)[^%]*+%\}}"
-    rf"|(?P<open2>macro|partialdef)\s++(?P<macro>\w++)[^%]*+%\}})",
-    _TAG_COMMENTS,
-    rf"{_PERCENT}(?:extends|include|import|from|embed|use|render|layout|section)\s++[\[(]?\s*+[\"']([^\"'\n]++)[\"']",
-)
-"""`{% block x %}` of Jinja, Django, Nunjucks, Twig and Liquid."""
+_REST: Final = r"(?>(?:[^%{]++|%(?!\})|\{(?!%))*)%\}"
+"""The rest of a tag. A `%` in it may be part of a format."""
 
+_PATH: Final = r"[\"']([^\"'\n]++)[\"'](?!\s*+[+~])"
+"""A path in quotes, without those that are only the beginning of one."""
+
+percent_comments: Final = lazy.pattern(
+    rf"\{{#.*?(?:#\}}|\Z)|{_PERCENT}(?:comment\b.*?(?:{_PERCENT}endcomment\b|\Z)"
+    rf"|(?P<raw>raw|verbatim)\b.*?(?:{_PERCENT}end(?P=raw)\b|\Z))",
+    re.DOTALL,
+)
+
+
+def percent_reader(comments: re.Pattern[str], included: str) -> Outline:
+    """Returns the reader of `{% block x %}` in a language with such comments; `included` are the words before a path."""
+    return tags(
+        rf"{_PERCENT}(?:end(?P<close>block|macro|partialdef|embed)\b{_REST}"
+        rf"|(?P<open>block)\s++(?P<section>[\w.-]++)(?>(?:\s++(?:scoped|required))*)\s*+[-+~]?%\}}"
+        rf"|block\s++(?P<section2>[\w.-]++){_REST}"
+        rf"|(?P<open2>macro|partialdef)\s++(?P<macro>\w++){_REST})",
+        comments,
+        rf"(?:{_PERCENT}(?:(?:{included})\s++[\[(]?|extends\s++[^%\"']*+|form_theme\s++[\w.]++(?:\s++with\b)?\s*+\[?)"
+        rf"|\{{\{{[-~]?\s*+(?:include|source)\(\s*+\[?)\s*+{_PATH}",
+    )
+
+
+percent_tags: Final = percent_reader(percent_comments, "include|import|from|embed|use|render|layout|section")
+"""`{% block x %}` of Jinja, Django, Nunjucks and Twig."""
+
+_IN_BRACES: Final = r"(?>(?:[^{}\"`]++|\"(?>(?:[^\"\\\n]++|\\.)*)\"|`[^`]*+`)*)\}\}"
+go_comments: Final = lazy.pattern(r"\{\{-?\s*+(?:/\*.*?(?:\*/|\Z)|(?P<raw>`)[^`]*+`)", re.DOTALL)
 go_tags: Final = tags(
-    r"\{\{-?\s*+(?:(?P<open>define|block)\s++[\"`](?P<macro>[^\"`\n]++)[\"`][^{}]*+\}\}"
-    r"|(?P<open2>if|range|with)\b[^{}]*+\}\}|(?P<close>end)\s*+-?\}\})",
-    lazy.pattern(r"\{\{-?\s*+/\*.*?(?:\*/|\Z)", re.DOTALL),
+    rf"\{{\{{-?\s*+(?:(?P<open>define|block)\s++[\"`](?P<macro>[^\"`\n]++)[\"`]{_IN_BRACES}"
+    rf"|(?P<open2>if|range|with)\b{_IN_BRACES}|(?P<close>end)\s*+-?\}}\}})",
+    go_comments,
     has_one_close=True,
 )
 """`{{ define "x" }}` of Go and Helm."""
 
-mustache_tags: Final = tags(
-    r"\{\{~?(?:#\*\s*+(?P<open>inline)\s++[\"'](?P<macro>[^\"'\n]++)[\"'][^{}]*+\}\}|\$\s*+(?P<section>[\w./-]++)\s*+\}\}"
-    r"|/(?P<close>inline)\s*+~?\}\})",
-    lazy.pattern(r"\{\{~?!--.*?(?:--~?\}\}|\Z)|\{\{~?![^{}]*+\}\}", re.DOTALL),
-    r"\{\{~?#?>\s*+[\"']?([\w./-]++)",
+mustache_comments: Final = lazy.pattern(
+    r"\{\{~?!--.*?(?:--~?\}\}|\Z)|\{\{~?!(?!<[ \t]).*?(?:\}\}|\Z)"
+    r"|\{{4}(?P<raw>[\w-]++)[^{}]*+\}{4}.*?(?:\{{4}/(?P=raw)\}{4}|\Z)|\\\{\{[^{}]*+\}\}",
+    re.DOTALL,
 )
-"""`{{> x}}` and `{{#*inline "x"}}` of Handlebars and Mustache."""
+mustache_tags: Final = tags(
+    r"\{\{~?(?:#\*\s*+(?P<open>inline)\s++[\"'](?P<macro>[^\"'\n]++)[\"'][^{}]*+\}\}"
+    r"|\$\s*+(?P<section>(?P<open2>[\w./-]++))\s*+\}\}|/(?P<close>[\w./-]++)\s*+~?\}\})",
+    mustache_comments,
+    r"\{\{~?(?:#?>|!?<)\s*+[\"'\[]?([\w./-]++)",
+)
+"""`{{> x}}` and `{{#*inline "x"}}` of Handlebars, `{{$x}}` and `{{<x}}` of Mustache, `{{!< x}}` of Ghost."""
 
 attribute_tags: Final = blocks(
     r"\b(?:th|data-th):fragment\s*+=\s*+[\"'](?P<macro>[\w-]++)|\blayout:fragment\s*+=\s*+[\"'](?P<section>[\w-]++)",
@@ -120,27 +144,34 @@ def page_tags(text: str, path: str) -> Iterable[Entry | Import]:
     return chain.from_iterable(found)
 
 
-def with_tags(page: Outline, tags_of: Outline) -> Outline:
-    """Returns the reader of pages with tags of templates: what is within a block ends with it, and a heading that is only printed
-    is no section."""
+def with_tags(page: Outline, tags_of: Outline, comments: re.Pattern[str] | None = None) -> Outline:
+    """Returns the reader of pages with tags of templates: what is within a block ends with it, and neither a heading that is only
+    printed nor one in comments of the template is a section."""
 
     def outline(text: str, path: str) -> Iterator[Entry | Import]:
         tagged = list(tags_of(text, path))
         of_tags = [item for item in tagged if isinstance(item, Entry)]
-        found = list(page(text, path))
+        found = list(page(text if comments is None else without_comments(comments, text), path))
         yield from sorted((item for item in (*tagged, *found) if isinstance(item, Import)), key=lambda item: item.line_start)
         of_page = [item for item in found if isinstance(item, Entry) and not _PRINTED.fullmatch(item.name)]
         around: list[int] = []
         """Where the blocks around the current entry end."""
-        for item in sorted((*of_tags, *of_page), key=lambda item: (item.start, -item.end)):
+        both = (*((item, True) for item in of_tags), *((item, False) for item in of_page))
+        for item, is_block in sorted(both, key=lambda each: (each[0].start, -each[0].end)):
             while around and around[-1] <= item.start:
                 around.pop()
-            clipped = replace(item, end=around[-1]) if around and item.end > around[-1] else item
+            # Ends before the end of the block: of two that begin in one line and end together, none is within the other.
+            clipped = replace(item, end=around[-1] - 1) if around and item.end >= around[-1] else item
             yield clipped
-            if clipped.signature and text.find("\n", clipped.start, clipped.end) >= 0:
+            if is_block:
                 around.append(clipped.end)
 
     return outline
+
+
+def without_comments(comments: re.Pattern[str], text: str) -> str:
+    """Returns a text with its comments blank, but not what matches the group `raw`: that is printed as it is."""
+    return comments.sub(lambda match: match[0] if match.lastgroup == "raw" else blank(match[0]), text)
 
 
 _PRINTED: Final = lazy.pattern(r"\{[{%#!].*|@[\w(].*")
@@ -157,7 +188,7 @@ percent_calls: Final = (
 )
 """Calls of macros of Jinja and its like, for `references`."""
 
-mustache_calls: Final = r"\{\{~?#?>\s*+[\"']?(?P<command17>[\w./-]++)"
+mustache_calls: Final = r"\{\{~?(?:#?>|<)\s*+[\"'\[]?(?P<command17>[\w./-]++)"
 """Uses of partials of Handlebars, for `references`."""
 
 attribute_calls: Final = r"\bth:(?:replace|insert|include)\s*+=\s*+[\"'][^\"'\n:]*+::\s*+(?P<command16>[\w-]++)"

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from codecompass import lazy
 
-_CODE_STRINGS: Final = r'"(?>(?:[^"\\\n]++|\\.)*)"|\'(?>(?:[^\'\\\n]++|\\.)*)\'|`(?>(?:[^`\\]++|\\.)*)`'
+CODE_STRINGS: Final = r'"(?>(?:[^"\\\n]++|\\.)*)"|\'(?>(?:[^\'\\\n]++|\\.)*)\'|`(?>(?:[^`\\]++|\\.)*)`'
 
 
 class Pieces:
@@ -52,7 +52,7 @@ def in_pascal_case(name: str) -> str:
     return joined[:1].upper() + joined[1:]
 
 
-_STRINGS: Final = lazy.pattern(_CODE_STRINGS, re.DOTALL)
+_STRINGS: Final = lazy.pattern(CODE_STRINGS, re.DOTALL)
 
 
 def add_expression(pieces: Pieces, markup: str, start: int, end: int) -> None:
@@ -65,7 +65,7 @@ def add_expression(pieces: Pieces, markup: str, start: int, end: int) -> None:
 _MARKUP_TOKEN: Final = lazy.pattern(
     r"[{}]|<(?P<tag>[A-Z][\w$.]*+)|(?<=\s)(?:use|transition|in|out|animate):(?P<action>[^\W\d][\w$.]*+)"
 )
-_CODE_TOKEN: Final = lazy.pattern(rf"[{{}}]|{_CODE_STRINGS}", re.DOTALL)
+_CODE_TOKEN: Final = lazy.pattern(rf"[{{}}]|{CODE_STRINGS}", re.DOTALL)
 _BLOCK: Final = lazy.pattern(r"\s*+[#:/@][a-z]++")
 
 

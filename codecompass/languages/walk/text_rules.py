@@ -218,7 +218,9 @@ def headings(
 MAX_HEADINGS: Final = 1_000
 """Headings of one document. Longer ones are changelogs and generated references."""
 
-_MARKUP: Final = lazy.pattern(r"!?\[([^\[\]]*+)\](?:\([^()]*+\)|\[[^\[\]]*+\])|<[^<>]*+>|[*`]++|\\(?=\W)|\{#[^{}]*+\}\s*+$")
+_MARKUP: Final = lazy.pattern(
+    r"!?\[([^\[\]]*+)\](?:\([^()]*+\)|\[[^\[\]]*+\])|<[^<>]*+>|[*`]++|\\(?=\W)|\{:?[ \t]*+[#.-][^{}]*+\}\s*+$"
+)
 
 
 def plain_title(text: str) -> str:
