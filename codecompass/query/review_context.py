@@ -8,7 +8,6 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass import lazy
 from codecompass.languages.records import DOCUMENT_KINDS, SymbolKind
 from codecompass.query.differences.companions import Change, companions
 from codecompass.query.filters import passes
@@ -16,7 +15,7 @@ from codecompass.query.names.named_locations import AskedLines, files_at, places
 from codecompass.query.search_hits import KIND_WEIGHT, Hit, RankedPlace, Signals, definition_place, file_place
 from codecompass.query.source_lines import lines_of
 from codecompass.query.words.query_words import name_parts
-from codecompass.query.words.review_comment import ReviewComment, is_name_of_code, naming, review_comment
+from codecompass.query.words.review_comment import ReviewComment, is_name_of_code, naming
 from codecompass.scan.git_change_history import ChangeHistory
 from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import FileRow, IndexedFile, SymbolRow
@@ -45,7 +44,6 @@ MOST_TESTS: Final = 1
 LINES_AROUND: Final = 6
 """Lines before and after a commented line that count as quoted if the comment quotes none."""
 
-_GLOB: Final = lazy.pattern(r"[*?\[\]{}!,]|/$")
 _NOT_MEANT: Final[frozenset[SymbolKind]] = DOCUMENT_KINDS | {"use", "field", "var", "test", "impl", "module"}
 
 
@@ -75,16 +73,10 @@ class Commented(Struct, frozen=True):
         return [*(Hit(place=_whole(file, least)) for file in files), Hit(place=replace(self.place, score=least / 2))]
 
 
-def commented_place(snapshot: Snapshot, text: str, path: str, root: str) -> Commented | None:
-    """Returns the comment that a text is, with its place; None for any other text, and if no file or several have its path.
-
-    `path` is the argument of the question: one file, if the text is a comment that does not name its own.
-    """
-    if _GLOB.search(path) is not None:
-        path = ""
-    comment = review_comment(text, path)
-    files = [] if comment is None else files_at(snapshot, comment.path, root)
-    if comment is None or len(files) != 1:
+def commented_place(snapshot: Snapshot, comment: ReviewComment, path: str, root: str) -> Commented | None:
+    """Returns a comment with its place; None if no file or several have its path. `path` is the argument of the question."""
+    files = files_at(snapshot, comment.path, root)
+    if len(files) != 1:
         return None
     file, line = files[0], comment.line
     if line:

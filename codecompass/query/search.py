@@ -5,7 +5,7 @@ explains why a file has its rank or is not found.
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -27,7 +27,6 @@ from codecompass.query.options import TIME_WAS_UP, QueryOptions, no_deadline
 from codecompass.query.parts_of_question import with_named_places
 from codecompass.query.path_globs import plain_path, relative_request
 from codecompass.query.readings import Asked, as_part_of_words, in_other_case, option_lines, read_before_words, template_lines
-from codecompass.query.review_context import Commented, commented_place, with_context
 from codecompass.query.search_hits import (
     Hit,
     HitPage,
@@ -51,9 +50,13 @@ from codecompass.query.words.long_question import long_question
 from codecompass.query.words.query_words import QueryWord, WantedWords, name_parts, query_words
 from codecompass.query.words.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
 from codecompass.query.words.retrieval import Candidates, ChunkKey, breadth_for, retrieve
+from codecompass.query.words.review_comment import asked_comment
 from codecompass.store.rows import FileRow
 from codecompass.store.snapshot import Snapshot, WeighedSearch
 from codecompass.store.text_queries import Filter
+
+if TYPE_CHECKING:
+    from codecompass.query.review_context import Commented
 
 SURE_SCORE: Final = 20.0
 """The score of a definition requested by its `symbol_id`, like that of an exact name in `locate_symbol`."""
@@ -119,7 +122,7 @@ def find(
     if known is not None and (options.changed is None or known.path in options.changed.lines):
         place = definition_place(known, SURE_SCORE)
         return Hits(shown=(Hit(place=place),) if not request.offset else (), intent="symbol", total=1)
-    commented = commented_place(snapshot, text, request.path or "", root) if kinds is None else None
+    commented = _commented(snapshot, text, request.path or "", root) if kinds is None else None
     if commented is not None and request.path is not None and not commented.is_said:
         # The path says which file the comment is on.
         where = index_filter(snapshot, request.language, None, options.changed)
@@ -127,11 +130,20 @@ def find(
     return _WordSearch(asked, page or limit, commented).hits()
 
 
+def _commented(snapshot: Snapshot, text: str, path: str, root: str) -> "Commented | None":
+    comment = asked_comment(text, path)
+    if comment is None:
+        return None
+    from codecompass.query.review_context import commented_place  # a command that searches needs none of what compares versions
+
+    return commented_place(snapshot, comment, path, root)
+
+
 class _WordSearch:
     """Mode `auto`: a query that is read as it stands, else places ranked by words and meaning, and above them those that answer
     directly."""
 
-    def __init__(self, asked: Asked, page: int, commented: Commented | None = None) -> None:
+    def __init__(self, asked: Asked, page: int, commented: "Commented | None" = None) -> None:
         self._asked = asked
         self._snapshot = asked.snapshot
         self._page = page
@@ -274,6 +286,8 @@ class _WordSearch:
         best = _highest(ranked)
         _expect_lines(snapshot, ranked[: max(asked.page.end, SEARCHED_PLACES)])
         if self._commented is not None:
+            from codecompass.query.review_context import with_context
+
             ranked = with_context(snapshot, self._commented, ranked, where)
         elif kinds is None:
             ranked = (

@@ -25,7 +25,7 @@ BUILD_SECONDS = 900
 GROUP = pytest.mark.xdist_group("compiled")
 
 TESTS = (
-    *("languages/test_arguments.py", "languages/test_embedded.py", "languages/test_golden_samples.py"),
+    *("languages/test_arguments.py", "languages/test_regions.py", "languages/test_golden_samples.py"),
     *("languages/test_occurrences.py", "languages/test_packed_uses.py", "languages/test_unspaced.py", "languages/test_words.py"),
     *("query/test_narrowed_types.py", "query/test_overloads.py", "query/test_query_words.py", "query/test_unspaced.py"),
     *("query/test_references.py", "worker/test_parsing.py", "worker/test_reading.py"),

@@ -43,6 +43,7 @@ _HUNK: Final = lazy.pattern(r"@@ -\d+(?:,\d+)? \+(?P<first>\d{1,7})(?:,\d+)? @@.
 _DIFF: Final = lazy.pattern(r"(?:diff --git .*? b/|\+\+\+ b/)(?P<path>\S+).*")
 _OLD_FILE: Final = lazy.pattern(r"(?:--- |index [0-9a-f]+\.\.).*")
 _FENCE: Final = lazy.pattern(r"\s*(?:`{3,}|~{3,})\s*(?P<info>[\w+-]*).*")
+_GLOB: Final = lazy.pattern(r"[*?\[\]{}!,]|/$")
 _SAYS_HERE: Final = lazy.pattern(r"\b(?:this|these|here|that|nit(?:pick)?)\b", re.IGNORECASE)
 _ASKS: Final = lazy.pattern(
     r"^\W{0,4}nit(?:pick)?\b"
@@ -72,6 +73,12 @@ class _Read(Struct):
     has_hunk: bool = False
     has_place: bool = False
     line_of_hunk: int = 0
+
+
+def asked_comment(text: str, path: str) -> ReviewComment | None:
+    """Returns what a review comment says, None for any other text. `path` is the argument of the question: the file, unless it is
+    a glob."""
+    return review_comment(text, "" if _GLOB.search(path) is not None else path)
 
 
 @lru_cache(maxsize=4)
