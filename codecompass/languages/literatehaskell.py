@@ -45,5 +45,6 @@ LITERATEHASKELL = replace(
     grammar="",
     rules={},
     outline=_sections,
+    display=replace(HASKELL.display, lexer="literate-haskell"),
     regions=Regions(holds="blocks of code", found=regions, are_all=True),
 )
