@@ -47,7 +47,6 @@ seconds of CPU time, and an agent that asks four things at once is no load."""
 SLOW_SECONDS: Final = 500 * MILLISECONDS
 """A process that takes longer for a question is not counted on for the next ones. Most answers take a tenth of that."""
 
-
 LEAST_SHARE: Final = 0.35
 """Processes that get less of a core than this are worse than threads: other programs take the cores, each process waits for its
 turn, and the server for all of them. On two free cores, two processes and the server have two thirds each."""
