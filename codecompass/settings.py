@@ -251,7 +251,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
 
 
 class AccessSettings(Struct, frozen=True, kw_only=True):
-    """The proxy that may authenticate users of a server over an organisation's code, besides tokens. None while this is empty."""
+    """Who may ask a server over an organisation's code, and how much. Without a proxy here, tokens alone identify viewers."""
 
     trusted_proxies: Annotated[
         tuple[Text, ...],
@@ -267,6 +267,24 @@ class AccessSettings(Struct, frozen=True, kw_only=True):
         tuple[Text, ...], Meta(max_length=MAX_ITEMS, description="Groups of that proxy whose members may see every repository.")
     ] = ()
     audit_queries: Annotated[bool, Meta(description="Whether the audit line of each answer has the question.")] = False
+    max_requests_per_minute: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=1_000_000,
+            description="Questions that one viewer may ask a server in a minute; more are refused. 0: no limit.",
+            extra={"unit": "questions"},
+        ),
+    ] = 1_200
+    max_concurrent_requests: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=10_000,
+            description="Questions of one viewer that a server answers at the same time; more are refused. 0: no limit.",
+            extra={"unit": "questions"},
+        ),
+    ] = 32
 
 
 class StorageSettings(Struct, frozen=True, kw_only=True):

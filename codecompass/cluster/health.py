@@ -31,7 +31,7 @@ from codecompass.protocol.state_replies import (
 )
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
-from codecompass.transport.http.exposition import Gauge
+from codecompass.transport.http.exposition import Family, gauge
 from codecompass.units import SECONDS
 
 LOOK_SECONDS: Final = 2 * SECONDS
@@ -158,20 +158,20 @@ def health(
     )
 
 
-def gauges(monitor: EngineMonitor) -> tuple[Gauge, ...]:
+def gauges(monitor: EngineMonitor) -> tuple[Family, ...]:
     """Returns the gauges about the engine for `/metrics`. None is about a single repository."""
     engine, ago = monitor.report(), monitor.answered_seconds_ago
     return (
-        Gauge("codecompass_engine_ready", "1 where the search engine answers.", float(monitor.is_ready)),
-        Gauge(
+        gauge("codecompass_engine_ready", "1 where the search engine answers.", float(monitor.is_ready)),
+        gauge(
             "codecompass_engine_status",
             "3 green, 2 yellow (copies are missing), 1 red (data is missing), 0 unavailable.",
             _STATUS_VALUES.get(engine.status, 0),
         ),
-        Gauge("codecompass_engine_nodes", "Nodes of the search engine.", engine.nodes),
-        Gauge("codecompass_engine_missing_shards", "Shards of our indexes that no node has.", engine.missing_shards),
-        Gauge("codecompass_engine_pending_tasks", "Changes that wait for the engine's manager.", engine.pending_tasks),
-        Gauge(
+        gauge("codecompass_engine_nodes", "Nodes of the search engine.", engine.nodes),
+        gauge("codecompass_engine_missing_shards", "Shards of our indexes that no node has.", engine.missing_shards),
+        gauge("codecompass_engine_pending_tasks", "Changes that wait for the engine's manager.", engine.pending_tasks),
+        gauge(
             "codecompass_engine_answered_seconds",
             "How long ago the engine answered last; -1 where it never did.",
             -1.0 if ago is None else ago,

@@ -40,6 +40,7 @@ from codecompass.cluster.repositories import Repositories
 from codecompass.cluster.repository_samples import Across
 from codecompass.cluster.routing import LibraryRouter
 from codecompass.cluster.scoring import EngineRarities
+from codecompass.cluster.viewer_limits import ViewerLimits
 from codecompass.cluster.webhook import SIGNATURE_HEADERS, is_genuine, note_pushed, pushed_urls
 from codecompass.log import get_logger
 from codecompass.memory import resident_bytes
@@ -117,6 +118,7 @@ class LibraryServer:
         self.monitor: Final = EngineMonitor(engine, self.libraries)
         self.measures: Final = Measures()
         self.tools: Final = Catalog(self, self.measures)
+        self.viewer_limits: Final = ViewerLimits(settings.access)
         self.started_at: Final = time.monotonic()
         self._answer_settings = AnswerSettings(
             options=query_settings(settings, settings.server.answers), timeout=settings.query.timeout_ms * MILLISECONDS
@@ -130,6 +132,7 @@ class LibraryServer:
         viewer = await self.authenticator.viewer(caller.identity)
         library = self.libraries.of(viewer)
         return Services(
+            admit=partial(self.viewer_limits.admitted, viewer),
             audit=audit_of(caller.identity, viewer, shows_queries=self.launch.settings.access.audit_queries),
             workspaces=LibraryWorkspaces(library, self._answer_settings),
             router=LibraryRouter(library),
@@ -228,7 +231,7 @@ async def serve_library(
             supervision=Supervision(),
             memory_bytes=resident_bytes(),
             cpu_seconds=time.process_time(),
-            more=health.gauges(server.monitor),
+            more=(*health.gauges(server.monitor), *server.viewer_limits.metrics()),
         )
 
     async def metrics_page(request: HttpRequest) -> None:

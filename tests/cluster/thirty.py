@@ -77,6 +77,10 @@ class Pushed(Struct):
         return next(reversed(self.commits))
 
 
+UNLIMITED = {"CODECOMPASS_ACCESS_MAX_REQUESTS_PER_MINUTE": "0"}
+"""The clients of these tests ask without a pause for minutes."""
+
+
 class Thirty:
     """The organisation. Each method blocks; not thread-safe."""
 
@@ -140,7 +144,9 @@ class Thirty:
         engine = ["--cluster-url", ",".join(self.urls), "--cluster-prefix", self.prefix, "--log-level", "info"]
         home = self.directory / f"server{number}"
         log = self.directory / f"server{number}-{len(list(self.directory.glob(f'server{number}-*.log')))}.log"
-        return LoggedProcess([sys.executable, "-m", "codecompass", *command, *engine], log, {"CODECOMPASS_HOME": str(home)})
+        return LoggedProcess(
+            [sys.executable, "-m", "codecompass", *command, *engine], log, {"CODECOMPASS_HOME": str(home), **UNLIMITED}
+        )
 
     def kill_worker(self, number: int) -> None:
         """Kills a worker, and starts another one with its disk."""
