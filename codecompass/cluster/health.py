@@ -3,6 +3,7 @@
 The engine is polled in the background (`EngineMonitor`), so that health checks are answered without waiting.
 """
 
+import itertools
 import time
 from collections.abc import Sequence
 from typing import Final
@@ -40,6 +41,9 @@ LOOK_SECONDS: Final = 2 * SECONDS
 PATIENCE_SECONDS: Final = 3 * SECONDS
 """Deadline of one poll."""
 
+DISK_LOOKS: Final = 15
+"""The disks of the nodes are asked for with every so many polls."""
+
 READY_SECONDS: Final = 10 * SECONDS
 """A server whose engine has not answered for this long is not ready, so that a load balancer uses others."""
 
@@ -55,6 +59,8 @@ class EngineMonitor:
         self._calls = EngineCalls(1)
         self._health: EngineHealth | None = None
         self._error = "it was not asked yet"
+        self.free_disk: float | None = None
+        """The free part of the fullest disk of a node, from 0 to 1; None before it is known."""
 
     @property
     def answered_seconds_ago(self) -> float | None:
@@ -85,11 +91,13 @@ class EngineMonitor:
 
     async def work(self) -> None:
         """Polls until cancelled."""
-        while True:
+        for number in itertools.count():
             was_there = self._health is not None
             try:
                 self._health = await self._calls.run(self._engine.health, PATIENCE_SECONDS)
                 self._error = ""
+                if number % DISK_LOOKS == 0 or self.free_disk is None:
+                    self.free_disk = await self._calls.run(self._engine.free_disk, PATIENCE_SECONDS)
             except CodeCompassError as error:
                 self._health, self._error = None, error.message
                 if was_there:
@@ -160,8 +168,10 @@ def health(
 
 def gauges(monitor: EngineMonitor) -> tuple[Family, ...]:
     """Returns the gauges about the engine for `/metrics`. None is about a single repository."""
-    engine, ago = monitor.report(), monitor.answered_seconds_ago
+    engine, ago, free = monitor.report(), monitor.answered_seconds_ago, monitor.free_disk
+    disk = "codecompass_engine_disk_free_ratio"
     return (
+        *(() if free is None else (gauge(disk, "The free part of the fullest disk of a node, from 0 to 1.", free),)),
         gauge("codecompass_engine_ready", "1 where the search engine answers.", float(monitor.is_ready)),
         gauge(
             "codecompass_engine_status",

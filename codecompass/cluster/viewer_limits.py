@@ -3,8 +3,8 @@
     admit(viewer) -> the question runs, counted as under way until its end
                   -> TooManyRequests: which limit, and how long to wait
 
-Each server counts for itself, so the limits of an organisation are those of one server times the servers. A question that is refused
-costs nothing but its refusal: it is not queued, because whoever sends too much would then wait in front of others.
+Each server counts for itself, so the limits of an organisation are those of one server times the servers. A question that is
+refused costs nothing but its refusal: it is not queued, because whoever sends too much would then wait in front of others.
 """
 
 import math
@@ -69,8 +69,8 @@ class ViewerLimits:
             raise self._refusal(
                 "concurrency",
                 CONCURRENCY_RETRY_SECONDS,
-                f"{use.running} questions of {viewer.name!r} are being answered, the most at the same time. Wait for one of their "
-                "answers, then ask again",
+                f"{use.running} questions of {viewer.name!r} are being answered, the most at the same time. Wait for one of "
+                "their answers, then ask again",
             )
         if self._per_minute:
             if use.left < 1.0:

@@ -13,8 +13,10 @@ and unpublished generations are removed later. Work that the engine refuses temp
 import os
 import platform
 import random
+import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Final, TypeVar
 
@@ -300,6 +302,9 @@ class _Worker:
         while True:
             try:
                 await trio.to_thread.run_sync(self._clean_up)
+                with suppress(OSError):
+                    disk = await trio.to_thread.run_sync(shutil.disk_usage, self._resources.home.layout.root)
+                    self._measures.saw_disk(disk.free, disk.total)
             except CodeCompassError as error:
                 self._log.warning("upkeep_failed", cause=error.message)
             await trio.sleep(UPKEEP_SECONDS)
