@@ -17,13 +17,14 @@ from typing import Final
 import trio
 from msgspec import Struct
 
-from codecompass.cluster.access import MAX_GROUPS, MAX_NAME_LENGTH, AccessToken, Unauthorized, Viewer, token_id
+from codecompass.cluster.access import MAX_GROUPS, MAX_NAME_LENGTH, AccessToken, OutOfScope, Scope, Unauthorized, Viewer, token_id
 from codecompass.cluster.calls import RETRY_SECONDS, EngineCalls
 from codecompass.cluster.engine import EngineUnavailable
 from codecompass.errors import InvalidInput
 from codecompass.projects.caller import Identity
 from codecompass.settings import AccessSettings
-from codecompass.transport.http.request import UNAUTHORIZED, UNAVAILABLE, Heading, HttpRefusal
+from codecompass.transport.http.metrics_port import METRICS
+from codecompass.transport.http.request import FORBIDDEN, UNAUTHORIZED, UNAVAILABLE, Heading, HttpRefusal
 from codecompass.units import SECONDS
 
 KNOWN_SECONDS: Final = 10 * SECONDS
@@ -102,14 +103,17 @@ class Authenticator:
         self._unknown: OrderedDict[str, _Remembered] = OrderedDict()
 
     async def identify(self, heading: Heading) -> Identity:
-        """Returns the identity of a request's sender. Raises HttpRefusal: 401 if there is none, 503 if the engine is down."""
+        """Returns the identity of a request's sender. Raises HttpRefusal: 401 if there is none, 403 if the token is not for this
+        path, 503 if the engine is down."""
         identity = self._named_by_proxy(heading) or self._bearer(heading)
         if identity is None:
             raise _refused(
                 "authenticate with the header Authorization: Bearer and a token. Whoever runs this server issues tokens."
             )
         try:
-            await self.viewer(identity)
+            await self.viewer(identity, "metrics" if heading.path == METRICS else "questions")
+        except OutOfScope as error:
+            raise HttpRefusal(FORBIDDEN, error.message, reason=error.code) from error
         except Unauthorized as error:
             raise _refused(error.message, ', error="invalid_token"') from error
         except EngineUnavailable as error:
@@ -117,8 +121,11 @@ class Authenticator:
             raise HttpRefusal(UNAVAILABLE, error.message, headers=retry, is_retryable=True, reason=error.code) from error
         return identity
 
-    async def viewer(self, identity: Identity | None) -> Viewer:
-        """Returns the viewer with their current groups. Raises Unauthorized, EngineUnavailable."""
+    async def viewer(self, identity: Identity | None, scope: Scope = "questions") -> Viewer:
+        """Returns the viewer with their current groups, for a use within this scope.
+
+        Raises Unauthorized, OutOfScope, EngineUnavailable.
+        """
         if identity is None:
             raise Unauthorized("this connection is not authenticated. Connect with a token.")
         if not identity.token:
@@ -127,6 +134,8 @@ class Authenticator:
         token = await self._token(identity.token)
         # The wall clock: the time at which a token expires was written on another machine.
         viewer = None if token is None else token.viewer(time.time())
+        if token is not None and viewer is not None and scope not in token.scope:
+            raise OutOfScope(f"this token is only for {', '.join(token.scope)}. Ask whoever issued it for one for {scope}.")
         if viewer is None:
             raise Unauthorized("this token is unknown here: it was revoked, has expired or is mistyped. Ask for a new one.")
         return viewer

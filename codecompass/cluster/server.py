@@ -114,7 +114,9 @@ class LibraryServer:
         self._repositories = Repositories(engine)
         self._writes = EngineCalls(WEBHOOKS)
         self.libraries: Final = Libraries(self._repositories, generations, Across(engine, EngineRarities(engine)))
-        self.authenticator: Final = Authenticator(Tokens(engine).find, trusted_proxy(settings.access), EngineCalls(LOOKUPS))
+        self.authenticator: Final = Authenticator(
+            Tokens(engine).find_for_use, trusted_proxy(settings.access), EngineCalls(LOOKUPS)
+        )
         self.monitor: Final = EngineMonitor(engine, self.libraries)
         self.measures: Final = Measures()
         self.tools: Final = Catalog(self, self.measures)

@@ -13,6 +13,7 @@ from codecompass.cli.cluster.engine import opened_engine, opened_repositories, r
 from codecompass.cli.command import command
 from codecompass.cli.help import CommandEntry, Example, LazyGroup
 from codecompass.cli.invocation import Invocation
+from codecompass.errors import InvalidInput
 
 _REPOSITORIES: Final = "Repositories"
 _RUNNING: Final = "Machines"
@@ -216,7 +217,7 @@ def worker(
 token = LazyGroup(
     "token",
     help="""
-    Make, list and revoke the tokens with which agents and people ask this organisation's servers.
+    Make, list, rotate and revoke the tokens with which agents and people ask this organisation's servers.
 
     A token is for groups: it may see the repositories that are in one of them. It is kept as a hash, in the search engine that
     CODECOMPASS_CLUSTER_URL names.
@@ -224,6 +225,7 @@ token = LazyGroup(
     entries=(
         CommandEntry("add", "Commands", "Make a token for some groups of repositories.", __name__, "add_token"),
         CommandEntry("list", "Commands", "List all tokens, without their texts.", __name__, "list_tokens"),
+        CommandEntry("rotate", "Commands", "Replace a token by a new one.", __name__, "rotate_token"),
         CommandEntry("revoke", "Commands", "End tokens, within seconds.", __name__, "revoke_token"),
     ),
     examples=(
@@ -240,12 +242,13 @@ token = LazyGroup(
     Make a token for some groups of repositories, and print it: it is shown this once.
 
     NAME says whom it is for. Repositories in the group everyone are seen with every token, those in no group by administrators
-    alone.
+    alone. It is valid for 90 days unless --days or --no-expiry says otherwise.
     """,
     examples=(
-        Example("codecompass cluster token add alice --group backend --group web", "for two groups, until it is revoked"),
-        Example("codecompass cluster token add ci --group backend --days 90", "for ninety days"),
+        Example("codecompass cluster token add alice --group backend --group web", "for two groups and ninety days"),
+        Example("codecompass cluster token add ci --group backend --days 7", "for a week"),
         Example("codecompass cluster token add operations --admin", "for every repository"),
+        Example("codecompass cluster token add monitoring --scope metrics", "for GET /metrics alone"),
     ),
     chooses_project=False,
 )
@@ -254,7 +257,14 @@ token = LazyGroup(
 @asyncclick.option(
     "--group", "groups", metavar="GROUP", multiple=True, help="Group that may be seen. Can be given several times."
 )
-@asyncclick.option("--days", type=int, metavar="N", help="Days until it expires; never unless given.")
+@asyncclick.option("--days", type=int, metavar="N", help="Days until it expires; 90 unless given.")
+@asyncclick.option("--no-expiry", "is_endless", is_flag=True, help="Valid until it is revoked.")
+@asyncclick.option(
+    "--scope",
+    type=asyncclick.Choice(["questions", "metrics"]),
+    multiple=True,
+    help="What it may be used for; both unless given.",
+)
 @asyncclick.option("--admin", "is_admin", is_flag=True, help="May see every repository, also those in no group.")
 def add_token(
     invocation: Invocation,
@@ -262,15 +272,55 @@ def add_token(
     name: str,
     groups: tuple[str, ...],
     days: int | None,
+    is_endless: bool,
+    scope: tuple[Any, ...],
     is_admin: bool,
     cluster_url: str | None,
     cluster_prefix: str | None,
 ) -> int:
     """Creates a token and prints it."""
-    from codecompass.cli.cluster import tokens
-
+    if is_endless and days is not None:
+        raise InvalidInput("--days and --no-expiry exclude each other. Give one.", field="days")
     with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
-        return tokens.add(invocation, engine, name, groups, days, is_admin=is_admin)
+        from codecompass.cli.cluster import tokens
+        from codecompass.cluster.access import DEFAULT_DAYS
+
+        valid_days = None if is_endless else DEFAULT_DAYS if days is None else days
+        return tokens.add(invocation, engine, name, groups, valid_days, is_admin=is_admin, scope=scope)
+
+
+@command(
+    "rotate",
+    text="""
+    Replace a token by a new one for the same user, groups and use, and print it: it is shown this once.
+
+    TOKEN is a name, if it has one token, or the beginning of an id. The old one stays valid for a day, so that clients can be
+    given the new one meanwhile. The new one is valid for as long as the old one was.
+    """,
+    examples=(
+        Example("codecompass cluster token rotate alice", "a new token; the old one ends within a day"),
+        Example("codecompass cluster token rotate 3f2a9c01d4e5 --grace-hours 0", "the old one is refused at once"),
+    ),
+    chooses_project=False,
+)
+@cluster_options
+@asyncclick.argument("token")
+@asyncclick.option("--days", type=int, metavar="N", help="Days until the new one expires.")
+@asyncclick.option("--grace-hours", type=int, default=24, metavar="N", help="Hours that the old one stays valid; 24.")
+def rotate_token(
+    invocation: Invocation,
+    /,
+    token: str,
+    days: int | None,
+    grace_hours: int,
+    cluster_url: str | None,
+    cluster_prefix: str | None,
+) -> int:
+    """Replaces a token."""
+    with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
+        from codecompass.cli.cluster import tokens
+
+        return tokens.rotate(invocation, engine, token, days, grace_hours)
 
 
 @command(
