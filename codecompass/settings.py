@@ -434,6 +434,19 @@ class ClusterSettings(Struct, frozen=True, kw_only=True):
         int,
         Meta(ge=1, le=86_400, description="How often a worker checks each remote for changes.", extra={"unit": "s"}),
     ] = 60
+    discover_seconds: Annotated[
+        int,
+        Meta(
+            ge=30,
+            le=7 * 86_400,
+            description="How often the repositories of each source at a code host are listed again.",
+            extra={"unit": "s"},
+        ),
+    ] = 600
+    host_tokens: Annotated[
+        PathText,
+        Meta(description="Directory with tokens for code hosts: in a file named like the host, its first line. Empty: none."),
+    ] = ""
     max_repository_size: Annotated[
         int,
         Meta(

@@ -14,7 +14,7 @@ number of servers can answer behind one address.
 import socket
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -35,13 +35,14 @@ from codecompass.cluster.engine import Engine, EngineUnavailable
 from codecompass.cluster.engine_login import engine_login
 from codecompass.cluster.generations import Generations, open_generations
 from codecompass.cluster.health import EngineMonitor, LibraryState
+from codecompass.cluster.hosts.sources import Sources
 from codecompass.cluster.library import LOOKUPS, Libraries
 from codecompass.cluster.repositories import Repositories
 from codecompass.cluster.repository_samples import Across
 from codecompass.cluster.routing import LibraryRouter
 from codecompass.cluster.scoring import EngineRarities
 from codecompass.cluster.viewer_limits import ViewerLimits
-from codecompass.cluster.webhook import SIGNATURE_HEADERS, is_genuine, note_pushed, pushed_urls
+from codecompass.cluster.webhook import SIGNATURE_HEADERS, is_genuine, lists_otherwise, note_listed, note_pushed, pushed_urls
 from codecompass.log import get_logger
 from codecompass.memory import resident_bytes
 from codecompass.nurseries import open_nursery
@@ -112,6 +113,7 @@ class LibraryServer:
         settings = launch.settings
         self.launch: Final = launch
         self._repositories = Repositories(engine)
+        self._sources = Sources(engine)
         self._writes = EngineCalls(WEBHOOKS)
         self.libraries: Final = Libraries(self._repositories, generations, Across(engine, EngineRarities(engine)))
         self.authenticator: Final = Authenticator(
@@ -144,9 +146,19 @@ class LibraryServer:
             default_limit=self.launch.settings.query.default_limit,
         )
 
-    async def note_pushed(self, urls: Sequence[str]) -> None:
-        """Requests turns at the repositories with these addresses. Raises EngineUnavailable."""
-        await self._writes.run(lambda: note_pushed(self._repositories, urls))
+    async def note_message(self, body: bytes) -> None:
+        """Requests what a git server's message asks for: turns at repositories, looks at sources. Raises InvalidInput,
+        EngineUnavailable."""
+        urls, (is_listed, path) = pushed_urls(body), lists_otherwise(body)
+
+        def note() -> None:
+            known = note_pushed(self._repositories, urls)
+            if is_listed or (urls and not known):
+                # An organisation may have no index of sources yet; polling finds what is missed.
+                with suppress(EngineUnavailable):
+                    note_listed(self._sources, urls, path)
+
+        await self._writes.run(note)
 
     @property
     def server(self) -> "LibraryServer":
@@ -246,9 +258,8 @@ async def serve_library(
         headers = {name: value for name in SIGNATURE_HEADERS if (value := request.header(name, MAX_SIGNATURE_LENGTH)) is not None}
         if not is_genuine(server.launch.webhook_secret, body, headers):
             raise HttpRefusal(FORBIDDEN, "this message is not signed with the secret of this server. Correct it in the webhook.")
-        urls = pushed_urls(body)
         try:
-            await server.note_pushed(urls)
+            await server.note_message(body)
         except EngineUnavailable as error:
             # Git servers retry.
             raise HttpRefusal(UNAVAILABLE, error.message, is_retryable=True, reason=error.code) from error

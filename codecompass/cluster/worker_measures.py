@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from typing import Final, Literal
 
 from codecompass import __version__
+from codecompass.cluster.hosts.sources import Source
 from codecompass.cluster.repositories import Repository
 from codecompass.cluster.schedule import Action
 from codecompass.memory import resident_bytes
@@ -39,6 +40,7 @@ class WorkerMeasures:
         self._looked_at: float | None = None
         self._running = 0
         self._disk: tuple[int, int] | None = None
+        self._sources: Sequence[Source] = ()
 
     def looked(self, repositories: Sequence[Repository]) -> None:
         """Notes all repositories as the engine has just listed them."""
@@ -52,6 +54,10 @@ class WorkerMeasures:
     def polled(self, *, has_failed: bool) -> None:
         """Counts a poll of a remote."""
         self._polls[has_failed] += 1
+
+    def saw_sources(self, sources: Sequence[Source]) -> None:
+        """Notes the sources at code hosts as the engine has just listed them."""
+        self._sources = sources
 
     def saw_disk(self, n_free: int, n_bytes: int) -> None:
         """Notes the free bytes and the size of the disk with the worker's copies."""
@@ -117,6 +123,18 @@ class WorkerMeasures:
         if self._looked_at is not None:
             ago = time.monotonic() - self._looked_at
             page.single("codecompass_worker_looked_seconds_ago", "gauge", "Since the engine last listed the repositories.", ago)
+        page.family(
+            "codecompass_source_failures",
+            "gauge",
+            "Failed looks at a code host since the last complete one.",
+            [({"source": each.url}, each.failures) for each in self._sources],
+        )
+        page.family(
+            "codecompass_source_repositories",
+            "gauge",
+            "Repositories that were found there.",
+            [({"source": each.url}, len(each.found)) for each in self._sources],
+        )
         _of_repositories(page, [each for each in self._repositories if not each.is_removed], now)
         return page.page()
 

@@ -14,6 +14,7 @@ import yaml
 
 from codecompass.cluster.access import Viewer
 from codecompass.cluster.health import EngineMonitor, gauges
+from codecompass.cluster.hosts.sources import new_source
 from codecompass.cluster.library import Libraries
 from codecompass.cluster.viewer_limits import ViewerLimits
 from codecompass.cluster.worker_measures import WorkerMeasures
@@ -47,6 +48,7 @@ QUIET = {
     'codecompass_repository_failures{instance="w",repository="shop/api"}': "0",
     'codecompass_repository_published_seconds{instance="w",repository="shop/api"}': "0",
     'codecompass_repositories_waiting_seconds{instance="w"}': "60",
+    'codecompass_source_failures{instance="w",source="https://github.com/shop"}': "0",
     'codecompass_tool_call_seconds_bucket{instance="a",tool="search_code",transport="http",le="1"}': "0+60",
     'codecompass_tool_call_seconds_bucket{instance="a",tool="search_code",transport="http",le="2.5"}': "0+60",
     'codecompass_tool_call_seconds_bucket{instance="a",tool="search_code",transport="http",le="+Inf"}': "0+60",
@@ -73,6 +75,7 @@ PROVOKED = {
     "CodeCompassPollsFail": {'codecompass_worker_polls_total{instance="w",outcome="failed"}': "0+6"},
     "CodeCompassRepositoryFails": {FAILURES: "5"},
     "CodeCompassRepositoryOld": {FAILURES: "1"},
+    "CodeCompassSourceFails": {'codecompass_source_failures{instance="w",source="https://github.com/shop"}': "5"},
     "CodeCompassQueueOld": {'codecompass_repositories_waiting_seconds{instance="w"}': "1801"},
     "CodeCompassSlow": {f'{BUCKET}"1"}}': "0+50", f'{BUCKET}"2.5"}}': "0+52"},
     "CodeCompassDefects": {
@@ -106,6 +109,7 @@ def pages() -> str:
     measures = WorkerMeasures()
     measures.looked((INDEXED, WAITING, FAILING))
     measures.saw_disk(1, 2)
+    measures.saw_sources((new_source("https://github.com/shop"),))
     limits = ViewerLimits(AccessSettings())
     answered = Measures()
     answered.count_call("search_code", "http", "ok", 0.2)
