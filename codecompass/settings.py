@@ -266,6 +266,26 @@ class AccessSettings(Struct, frozen=True, kw_only=True):
     admin_groups: Annotated[
         tuple[Text, ...], Meta(max_length=MAX_ITEMS, description="Groups of that proxy whose members may see every repository.")
     ] = ()
+    login_header: Annotated[
+        str,
+        Meta(max_length=100, description="Header with the user's login at the code hosts. Empty: it is the name of the user."),
+    ] = ""
+    group_names: Annotated[
+        tuple[Text, ...],
+        Meta(max_length=MAX_ITEMS, description="Groups that proxies name otherwise than repositories: 'their name=our name'."),
+    ] = ()
+    host_permissions: Annotated[
+        bool, Meta(description="Show users what they may read at the code hosts, of sources that were added with --permissions.")
+    ] = False
+    host_permissions_seconds: Annotated[
+        int,
+        Meta(
+            ge=60,
+            le=7 * 86_400,
+            description="How long it counts what a worker has read of them; after that they see nothing by it.",
+            extra={"unit": "s"},
+        ),
+    ] = 7_200
     audit_queries: Annotated[bool, Meta(description="Whether the audit line of each answer has the question.")] = False
     max_requests_per_minute: Annotated[
         int,

@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.cluster.engine import Conflict, Engine
+from codecompass.cluster.hosts.members import without_readers
 from codecompass.cluster.repositories import checked_groups
 from codecompass.errors import CodeCompassError, InvalidInput
 from codecompass.units import DAYS, HOURS
@@ -114,7 +115,7 @@ class AccessToken(Struct, frozen=True, kw_only=True):
         """Returns the viewer that this token identifies, or None if it has expired."""
         if self.expires_at and now >= self.expires_at:
             return None
-        return Viewer(self.name, frozenset(self.groups), self.is_admin)
+        return Viewer(self.name, without_readers(self.groups), self.is_admin)
 
 
 class KnownToken(Struct, frozen=True):

@@ -11,7 +11,7 @@ question, so that a long connection loses access when its token is revoked or ex
 import ipaddress
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import trio
@@ -20,6 +20,7 @@ from msgspec import Struct
 from codecompass.cluster.access import MAX_GROUPS, MAX_NAME_LENGTH, AccessToken, OutOfScope, Scope, Unauthorized, Viewer, token_id
 from codecompass.cluster.calls import RETRY_SECONDS, EngineCalls
 from codecompass.cluster.engine import EngineUnavailable
+from codecompass.cluster.hosts.members import ReaderGroups, without_readers
 from codecompass.errors import InvalidInput
 from codecompass.projects.caller import Identity
 from codecompass.settings import AccessSettings
@@ -48,6 +49,9 @@ class TrustedProxy(Struct, frozen=True, kw_only=True):
     user_header: str
     groups_header: str
     admin_groups: frozenset[str]
+    login_header: str = ""
+    group_names: Mapping[str, str] = {}
+    """Our names of groups by the proxy's."""
 
     def sends_from(self, peer: str) -> bool:
         """Returns whether `peer` is an address in the proxy's networks."""
@@ -84,7 +88,19 @@ def trusted_proxy(settings: AccessSettings) -> TrustedProxy | None:
         user_header=settings.user_header.strip().lower(),
         groups_header=settings.groups_header.strip().lower(),
         admin_groups=frozenset(settings.admin_groups),
+        login_header=settings.login_header.strip().lower(),
+        group_names=dict(_group_name(each) for each in settings.group_names),
     )
+
+
+def _group_name(text: str) -> tuple[str, str]:
+    theirs, found, ours = text.rpartition("=")
+    if not found or not theirs.strip() or not ours.strip():
+        raise InvalidInput(
+            f"access.group_names: {text[:100]!r}. Write 'their name=our name', such as 'Team Backend=backend'.",
+            field="access.group_names",
+        )
+    return theirs.strip(), ours.strip()
 
 
 class _Remembered(Struct, frozen=True):
@@ -95,7 +111,15 @@ class _Remembered(Struct, frozen=True):
 class Authenticator:
     """Authenticates the requests of a server. `find` reads a token from the engine by its id, blocking."""
 
-    def __init__(self, find: Callable[[str], AccessToken | None], proxy: TrustedProxy | None, calls: EngineCalls) -> None:
+    def __init__(
+        self,
+        find: Callable[[str], AccessToken | None],
+        proxy: TrustedProxy | None,
+        calls: EngineCalls,
+        readers: ReaderGroups | None = None,
+    ) -> None:
+        """`readers` knows who may read what at the code hosts; None if that does not count here."""
+        self._readers = readers
         self._find = find
         self._proxy = proxy
         self._calls = calls
@@ -130,7 +154,10 @@ class Authenticator:
             raise Unauthorized("this connection is not authenticated. Connect with a token.")
         if not identity.token:
             is_admin = self._proxy is not None and not self._proxy.admin_groups.isdisjoint(identity.groups)
-            return Viewer(identity.name, frozenset(identity.groups), is_admin)
+            groups = without_readers(identity.groups)
+            if self._readers is not None and identity.login:
+                groups |= await self._readers.of(identity.login)
+            return Viewer(identity.name, groups, is_admin)
         token = await self._token(identity.token)
         # The wall clock: the time at which a token expires was written on another machine.
         viewer = None if token is None else token.viewer(time.time())
@@ -151,8 +178,14 @@ class Authenticator:
             # Two headers of one name are joined with a comma: the proxy has passed on what a client sent.
             raise _refused("the proxy in front of this server names more than one user. Tell whoever runs it.")
         said = (heading.header(proxy.groups_header, MAX_HEADER_LENGTH) or "") if proxy.groups_header else ""
-        groups = dict.fromkeys(group for part in said.split(",") if (group := part.strip()))
-        return Identity(name=name, groups=tuple(groups)[:MAX_GROUPS])
+        named = (group for part in said.split(",") if (group := part.strip()))
+        groups = dict.fromkeys(proxy.group_names.get(group, group) for group in named)
+        login = name
+        if proxy.login_header:
+            login = (heading.header(proxy.login_header, MAX_HEADER_LENGTH) or "").strip()
+            if len(login) > MAX_NAME_LENGTH or "," in login:
+                raise _refused("the proxy in front of this server names more than one login. Tell whoever runs it.")
+        return Identity(name=name, groups=tuple(groups)[:MAX_GROUPS], login=login)
 
     def _bearer(self, heading: Heading) -> Identity | None:
         scheme, _, token = (heading.header("authorization", MAX_HEADER_LENGTH) or "").strip().partition(" ")

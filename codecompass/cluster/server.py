@@ -35,6 +35,7 @@ from codecompass.cluster.engine import Engine, EngineUnavailable
 from codecompass.cluster.engine_login import engine_login
 from codecompass.cluster.generations import Generations, open_generations
 from codecompass.cluster.health import EngineMonitor, LibraryState
+from codecompass.cluster.hosts.members import Members, ReaderGroups
 from codecompass.cluster.hosts.sources import Sources
 from codecompass.cluster.library import LOOKUPS, Libraries
 from codecompass.cluster.repositories import Repositories
@@ -117,7 +118,12 @@ class LibraryServer:
         self._writes = EngineCalls(WEBHOOKS)
         self.libraries: Final = Libraries(self._repositories, generations, Across(engine, EngineRarities(engine)))
         self.authenticator: Final = Authenticator(
-            Tokens(engine).find_for_use, trusted_proxy(settings.access), EngineCalls(LOOKUPS)
+            Tokens(engine).find_for_use,
+            trusted_proxy(settings.access),
+            EngineCalls(LOOKUPS),
+            ReaderGroups(Members(engine), EngineCalls(LOOKUPS), settings.access.host_permissions_seconds)
+            if settings.access.host_permissions
+            else None,
         )
         self.monitor: Final = EngineMonitor(engine, self.libraries)
         self.measures: Final = Measures()

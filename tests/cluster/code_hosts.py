@@ -29,6 +29,10 @@ class Hosted:
     fork: bool = False
     url: str = ""
     """Address for git; that of the host itself by default."""
+    is_public: bool = False
+    readers: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    """Members who may not read its code."""
 
 
 @dataclass
@@ -43,6 +47,8 @@ class CodeHost:
     token: str = ""
     refusals: list[tuple[int, dict[str, str]]] = field(default_factory=list)
     """Statuses and headers of the next answers, in place of the real ones."""
+    refusals_after: int = 0
+    """So many answers are the real ones before."""
     body: bytes | None = None
     """In place of the real answers."""
     asked: list[str] = field(default_factory=list)
@@ -63,15 +69,45 @@ class CodeHost:
     # answers
 
     def reply(self, path: str, query: dict[str, str]) -> Reply:
+        if (answer := self._readers(path, query)) is not None:
+            return answer
         answer: Callable[[str, dict[str, str]], Reply] = getattr(self, "_" + self.kind.replace("-", "_"))
         return answer(path, query)
 
-    def _paged(self, path: str, query: dict[str, str], make: Callable[[Hosted], dict[str, Any]]) -> Reply:
-        """A page as a list, with the next one in the header Link."""
+    def _readers(self, path: str, query: dict[str, str]) -> Reply | None:
+        """The answer about those who may read a repository; None if the path is not about that."""
+        for each in self.repositories:
+            people = [(login, True) for login in each.readers] + [(login, False) for login in each.others]
+            name = f"{self.owner}/{each.name}"
+            if path == f"/api/v3/repos/{name}/collaborators" and query["affiliation"] == "all":
+                made = [{"login": who, "id": 7, "permissions": {"pull": may, "push": False}} for who, may in people]
+                return self._paged(path, query, dict, made)
+            if path == f"/api/v4/projects/{each.id}/members/all":
+                made = [{"username": who, "state": "active", "access_level": 20 if may else 10} for who, may in people]
+                made.append({"username": "blocked", "state": "blocked", "access_level": 50})
+                return self._paged(path, query, dict, made)
+            if path == f"/api/v1/repos/{name}/collaborators":
+                return self._paged(path, query, dict, [{"id": 7, "login": who} for who, may in people[:1] if may])
+            if path == f"/api/v1/repos/{name}/teams":
+                if self.is_user:
+                    return 405, {"message": "repo is not owned by an organization"}, {}
+                teams = [(each.id * 10, "read"), (each.id * 10 + 1, "none")]
+                return self._paged(path, query, dict, [{"id": id_, "units_map": {"repo.code": may}} for id_, may in teams])
+            for id_, is_reading in ((each.id * 10, True), (each.id * 10 + 1, False)):
+                if path == f"/api/v1/teams/{id_}/members":
+                    made = [{"id": 7, "login": who} for who, may in people if may is is_reading]
+                    return self._paged(path, query, dict, made)
+        return None
+
+    def _paged(
+        self, path: str, query: dict[str, str], make: Callable[[Any], dict[str, Any]], items: Sequence[object] | None = None
+    ) -> Reply:
+        """A page as a list, by default of the repositories, with the next one in the header Link."""
+        items = self.repositories if items is None else items
         number = int(query.get("page", "1"))
-        shown = self.repositories[(number - 1) * PAGE : number * PAGE]
+        shown = items[(number - 1) * PAGE : number * PAGE]
         headers = {}
-        if number * PAGE < len(self.repositories):
+        if number * PAGE < len(items):
             more = "&".join(f"{key}={value}" for key, value in {**query, "page": str(number + 1)}.items())
             headers["Link"] = f'<{self.site}{path}?{more}>; rel="next", <{self.site}{path}?page=9>; rel="last"'
         return 200, [make(each) for each in shown], headers
@@ -88,7 +124,7 @@ class CodeHost:
                 "node_id": "MDEwOlJlcG9zaXRvcnk=",
                 "name": each.name,
                 "full_name": f"{self.owner}/{each.name}",
-                "private": True,
+                "private": not each.is_public,
                 "fork": each.fork,
                 "archived": each.archived,
                 "disabled": False,
@@ -110,7 +146,7 @@ class CodeHost:
                 "http_url_to_repo": self.url_of(each, ".git"),
                 "archived": each.archived,
                 "empty_repo": False,
-                "visibility": "internal",
+                "visibility": "public" if each.is_public else "internal",
                 **({"forked_from_project": {"id": 1}} if each.fork else {}),
             },
         )
@@ -130,6 +166,7 @@ class CodeHost:
                 "empty": False,
                 "fork": each.fork,
                 "internal": False,
+                "private": not each.is_public,
             },
         )
 
@@ -245,7 +282,9 @@ def code_host(kind: str, repositories: Sequence[Hosted] = (), **fields: Any) -> 
                 status, answer, headers = 401, {"message": "Bad credentials"}, {}
             if host.body is not None:
                 status, headers = 200, {}
-            if host.refusals:
+            if host.refusals and host.refusals_after:
+                host.refusals_after -= 1
+            elif host.refusals:
                 (status, headers), answer = host.refusals.pop(0), {"message": "refused"}
             body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
             body = body if host.body is None else host.body

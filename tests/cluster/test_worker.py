@@ -41,6 +41,7 @@ def engine(engine_cluster) -> Iterator[Engine]:
         client.names.text,
         client.names.access,
         client.names.sources,
+        client.names.members,
     ):
         client._request("DELETE", f"/{index}")
     client.close()

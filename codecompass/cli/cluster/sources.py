@@ -29,6 +29,7 @@ class SourceEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     forks: bool = False
     groups: tuple[str, ...] = ()
     refs: tuple[str, ...] = ()
+    permissions: bool = False
     failures: int = 0
     trouble: str = ""
     checked_at: str = ""
@@ -61,7 +62,7 @@ def add(invocation: Invocation, engine: Engine, fresh: Source) -> int:
         return failure.DONE
     terminal = invocation.terminal
     terminal.line(f"{'added' if is_new else 'changed'} {printable(source.url)} ({source.kind})")
-    if not source.groups:
+    if not source.groups and not source.permissions:
         terminal.note("its repositories are in no group: only administrators see them. Give them one with --group.", "dim")
     terminal.note("a worker lists its repositories; codecompass cluster source list shows what was found", "dim")
     return failure.DONE
@@ -133,6 +134,7 @@ def _entry(source: Source) -> SourceEntry:
         forks=source.forks,
         groups=source.groups,
         refs=source.refs,
+        permissions=source.permissions,
         failures=source.failures,
         trouble=source.trouble,
         checked_at=iso_time(source.checked_at) if source.checked_at else "",

@@ -288,6 +288,7 @@ source = LazyGroup(
 @asyncclick.option("--forks", is_flag=True, help="Also forks.")
 @asyncclick.option("--ref", "refs", metavar="NAME", multiple=True, help="Branch, tag or pattern to index, of each.")
 @asyncclick.option("--group", "groups", metavar="GROUP", multiple=True, help="Group that they are in.")
+@asyncclick.option("--permissions", is_flag=True, help="Show each to those who may read it there (access.host_permissions).")
 def add_source(
     invocation: Invocation,
     /,
@@ -300,6 +301,7 @@ def add_source(
     forks: bool,
     refs: tuple[str, ...],
     groups: tuple[str, ...],
+    permissions: bool,
     cluster_url: str | None,
     cluster_prefix: str | None,
 ) -> int:
@@ -318,6 +320,7 @@ def add_source(
             forks=forks,
             groups=groups,
             refs=refs,
+            permissions=permissions,
         )
         return sources.add(invocation, engine, fresh)
 

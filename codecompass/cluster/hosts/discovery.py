@@ -6,7 +6,8 @@ Nothing is removed unless the list was read to its end, and not if most of what 
 makes hosts answer with short lists. What somebody had added before it was found is never removed.
 """
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -14,8 +15,10 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.cluster.hosts.interface import MAX_REPOSITORIES, HostRepository
+from codecompass.cluster.access import EVERYONE
+from codecompass.cluster.hosts.interface import MAX_REPOSITORIES, HostKind, HostRepository
 from codecompass.cluster.hosts.kinds import KINDS
+from codecompass.cluster.hosts.members import MAX_MEMBERS, group_of_readers
 from codecompass.cluster.hosts.sources import FoundRepository, Source, Sources, ended
 from codecompass.cluster.moves import move
 from codecompass.cluster.repositories import Repositories
@@ -54,8 +57,14 @@ def look(sources: Sources, repositories: Repositories, claimed: Source, tokens: 
     written down with the source. Blocking. `tokens` is the directory with the tokens. Raises EngineUnavailable.
     """
     try:
-        listed = _listed(claimed, tokens)
-        changes, found = follow(repositories, claimed, listed)
+        kind, client = _client(claimed, tokens)
+        with closing(client):
+            listed = _listed(kind, client, claimed)
+            changes, found = follow(repositories, claimed, listed)
+            if claimed.permissions:
+                # What was followed stays, if the members cannot be read; they are then too old one day.
+                sources.update(claimed.id, lambda old: replace(old, found=found))
+                _read_members(sources, kind, client, claimed, listed, found)
     except ServiceFailed as error:
         pause = error.seconds if isinstance(error, ServiceBusy) else None
         _note_failure(sources, claimed, f"{_host(claimed)}: {error.what}. {_advice(error)}", pause)
@@ -111,16 +120,28 @@ def _followed(repositories: Repositories, source: Source, each: HostRepository) 
         there = repositories.get(known.repo_id)
         if there is not None and not there.is_removed:
             move(repositories, known.repo_id, each.url)
-            return FoundRepository(repo_id=repo_id, url=each.url, was_there=known.was_there), False, True
-    elif known is not None and source.applied == source.revision:
+            if source.permissions:
+                repositories.add(each.url, groups=_groups(source, repo_id, is_public=each.is_public))
+            moved = FoundRepository(repo_id=repo_id, url=each.url, was_there=known.was_there, is_public=each.is_public)
+            return moved, False, True
+    elif known is not None and source.applied == source.revision and known.is_public == each.is_public:
         return known, False, False
     before = repositories.get(repo_id)
     is_there = before is not None and not before.is_removed
     was_there = known.was_there if known is not None else is_there
     # A repository that was there keeps its groups and refs, which somebody has chosen.
     if not is_there or not was_there:
-        repositories.add(each.url, refs=source.refs or None, groups=source.groups)
-    return FoundRepository(repo_id=repo_id, url=each.url, was_there=was_there), not is_there, False
+        groups = _groups(source, repo_id, is_public=each.is_public)
+        repositories.add(each.url, refs=source.refs or None, groups=groups)
+    now = FoundRepository(repo_id=repo_id, url=each.url, was_there=was_there, is_public=each.is_public)
+    return now, not is_there, False
+
+
+def _groups(source: Source, repo_id: str, *, is_public: bool) -> tuple[str, ...]:
+    """Returns the groups of a repository of a source: with permissions, also that of its readers at the host."""
+    if not source.permissions:
+        return source.groups
+    return (*source.groups, group_of_readers(repo_id), *((EVERYONE,) if is_public else ()))
 
 
 def _is_removed(repositories: Repositories, repo_id: str) -> bool:
@@ -131,7 +152,27 @@ def _is_removed(repositories: Repositories, repo_id: str) -> bool:
     return True
 
 
-def _listed(source: Source, tokens: Path | None) -> list[HostRepository]:
+def _read_members(
+    sources: Sources,
+    kind: HostKind,
+    client: RestClient,
+    source: Source,
+    listed: Iterable[HostRepository],
+    found: Mapping[str, FoundRepository],
+) -> None:
+    """Writes down who may read each of the repositories that were found."""
+    repositories_of: dict[str, set[str]] = defaultdict(set)
+    for each in listed:
+        known = found.get(each.host_id)
+        if known is not None and kind.readers is not None and not each.is_public:
+            for login in kind.readers(client, each):
+                repositories_of[login.lower()].add(known.repo_id)
+                if len(repositories_of) > MAX_MEMBERS:
+                    raise ServiceFailed(f"more than {MAX_MEMBERS:,} people may read its repositories")
+    sources.members.replace(source.id, repositories_of)
+
+
+def _client(source: Source, tokens: Path | None) -> tuple[HostKind, RestClient]:
     kind = KINDS.get(source.kind)
     if kind is None:
         raise InvalidInput(f"this program knows no kind of host {source.kind!r}. Upgrade the workers.")
@@ -140,12 +181,15 @@ def _listed(source: Source, tokens: Path | None) -> list[HostRepository]:
     api = parse_address(source.api or kind.api(source.url.removesuffix(source.owner).rstrip("/"), bool(token)))
     if api is None or not is_safe(api):
         raise InvalidInput(f"{source.url}: its interface must be reached by https. Add it again with --api https://...")
+    return kind, RestClient(api, kind.headers(token) if token else {})
+
+
+def _listed(kind: HostKind, client: RestClient, source: Source) -> list[HostRepository]:
     listed: list[HostRepository] = []
-    with closing(RestClient(api, kind.headers(token) if token else {})) as client:
-        for each in kind.list(client, source.owner):
-            listed.append(each)
-            if len(listed) > MAX_REPOSITORIES:
-                raise ServiceFailed(f"it lists more than {MAX_REPOSITORIES:,} repositories of one owner")
+    for each in kind.list(client, source.owner):
+        listed.append(each)
+        if len(listed) > MAX_REPOSITORIES:
+            raise ServiceFailed(f"it lists more than {MAX_REPOSITORIES:,} repositories of one owner")
     return listed
 
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from codecompass.cluster.hosts.interface import PAGE, HostKind, HostRepository, of_first_that_exists
+from codecompass.cluster.hosts.interface import PAGE, HostKind, HostRepository, linked_pages, of_first_that_exists
 from codecompass.remote.rest import RestClient
 
 
@@ -21,8 +21,19 @@ class _Project(Struct):
     archived: bool = False
     empty_repo: bool = False
     forked_from_project: object = None
+    visibility: str = "private"
 
 
+class _Member(Struct):
+    username: str
+    state: str = ""
+    access_level: int = 0
+
+
+_REPORTER: Final = 20
+"""The least access level that may read the code of a private project; guests may not."""
+
+_members = msgspec.json.Decoder(list[_Member])
 _decoder = msgspec.json.Decoder(list[_Project])
 
 
@@ -38,7 +49,16 @@ def _list(client: RestClient, owner: str) -> Iterator[HostRepository]:
                 url=each.http_url_to_repo,
                 is_archived=each.archived,
                 is_fork=each.forked_from_project is not None,
+                # Internal ones are for whoever has an account at the host, external users apart: only members are sure.
+                is_public=each.visibility == "public",
             )
+
+
+def _readers(client: RestClient, repository: HostRepository) -> Iterator[str]:
+    """Members of the project, of its groups, and of groups that it is shared with."""
+    for each in linked_pages(client, f"/projects/{quote(repository.host_id)}/members/all?per_page={PAGE}", _members):
+        if each.state == "active" and each.access_level >= _REPORTER:
+            yield each.username
 
 
 GITLAB: Final = HostKind(
@@ -48,4 +68,5 @@ GITLAB: Final = HostKind(
     api=lambda site, _has_token: f"{site}/api/v4",
     headers=lambda token: {"PRIVATE-TOKEN": token},
     list=_list,
+    readers=_readers,
 )

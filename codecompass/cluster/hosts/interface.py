@@ -32,6 +32,8 @@ class HostRepository(Struct, frozen=True, kw_only=True):
     """Address for `git fetch`, by https."""
     is_archived: bool = False
     is_fork: bool = False
+    is_public: bool = False
+    """Whether anybody may read it at the host, known there or not."""
 
 
 class HostKind(Struct, frozen=True, kw_only=True):
@@ -47,6 +49,9 @@ class HostKind(Struct, frozen=True, kw_only=True):
     """Returns the headers with a token, which is not empty."""
     list: Callable[[RestClient, str], Iterator[HostRepository]]
     """Yields all repositories of an owner. Raises ServiceFailed."""
+    readers: Callable[[RestClient, HostRepository], Iterator[str]] | None = None
+    """Yields the logins of those who may read the code of a repository, some more than once; None if this kind does not tell.
+    Raises ServiceFailed."""
 
 
 PageT = TypeVar("PageT")

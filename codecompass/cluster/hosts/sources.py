@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from codecompass.cluster.engine import Conflict, Engine, EngineUnavailable
 from codecompass.cluster.hosts.interface import HostKind, HostRepository
 from codecompass.cluster.hosts.kinds import KINDS, kind_of
+from codecompass.cluster.hosts.members import Members
 from codecompass.cluster.repositories import checked_groups, checked_refs
 from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.remote.address import Address, parse_address, without_user
@@ -36,6 +37,7 @@ class FoundRepository(Struct, frozen=True, kw_only=True):
 
     repo_id: str
     url: str
+    is_public: bool = False
     was_there: bool = False
     """Whether somebody had added it before: then it is not removed when it is no longer found."""
 
@@ -57,6 +59,8 @@ class Source(Struct, frozen=True, kw_only=True):
     groups: tuple[str, ...] = ()
     """Groups that its repositories get when they are added, and whenever they are changed here."""
     refs: tuple[str, ...] = ()
+    permissions: bool = False
+    """Whether those who may read a repository at the host may see it here (`members.py`)."""
     revision: int = 1
     """Counts changes of the fields above."""
     applied: int = 0
@@ -92,6 +96,7 @@ class Sources:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._index = engine.names.sources
+        self.members: Final = Members(engine)
 
     def listed(self) -> tuple[Source, ...]:
         """Returns all sources, sorted by address, up to a second old."""
@@ -131,6 +136,8 @@ class Sources:
         """Deletes a source and returns it; its repositories stay. Raises ProjectNotFound."""
         found = self.find(url)
         self._engine.delete(self._index, found.id)
+        # Nobody reads any more who may see them.
+        self.members.replace(found.id, {})
         return found
 
     def ask(self, source_id: str) -> Source | None:
@@ -191,6 +198,7 @@ def new_source(
     forks: bool = False,
     groups: Sequence[str] = (),
     refs: Sequence[str] = (),
+    permissions: bool = False,
 ) -> Source:
     """Returns a source. `api` is for hosts whose interface is not where those of their kind usually have it.
 
@@ -210,6 +218,13 @@ def new_source(
         raise InvalidInput(f"{len(include) + len(exclude)} patterns, at most {MAX_PATTERNS}.", field="include")
     if api:
         _address(api)
+    if permissions and chosen.readers is None:
+        able = ", ".join(name for name, each in KINDS.items() if each.readers is not None)
+        raise InvalidInput(
+            f"{chosen.title} does not tell who may read a repository. Give its repositories groups (--group); --permissions is "
+            f"for {able}.",
+            field="permissions",
+        )
     return Source(
         id=source_id_of(url),
         kind=chosen.name,
@@ -222,6 +237,7 @@ def new_source(
         forks=forks,
         groups=checked_groups(groups) or (),
         refs=checked_refs(refs) or (),
+        permissions=permissions,
     )
 
 
