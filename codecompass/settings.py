@@ -272,8 +272,27 @@ class AccessSettings(Struct, frozen=True, kw_only=True):
     ] = ""
     group_names: Annotated[
         tuple[Text, ...],
-        Meta(max_length=MAX_ITEMS, description="Groups that proxies name otherwise than repositories: 'their name=our name'."),
+        Meta(
+            max_length=MAX_ITEMS,
+            description="Groups that proxies and providers name otherwise than repositories: 'their name=our name'.",
+        ),
     ] = ()
+    oidc_issuer: Annotated[
+        Text, Meta(description="https:// URL of the OpenID Connect provider at which people sign in for a token. Empty: none.")
+    ] = ""
+    oidc_client_id: Annotated[str, Meta(max_length=300, description="What the servers are called at that provider.")] = ""
+    oidc_secret_file: Annotated[
+        PathText, Meta(description="File whose first line is their secret there. Empty: the provider asks for none.")
+    ] = ""
+    oidc_scopes: Annotated[str, Meta(max_length=500, description="What is asked of the provider, separated by blanks.")] = (
+        "openid profile groups"
+    )
+    oidc_name_claim: Annotated[str, Meta(max_length=100, description="Claim with the name of the user.")] = "preferred_username"
+    oidc_groups_claim: Annotated[str, Meta(max_length=100, description="Claim with the groups of the user.")] = "groups"
+    oidc_token_days: Annotated[
+        int,
+        Meta(ge=1, le=365, description="How long a token is valid for which somebody has signed in.", extra={"unit": "days"}),
+    ] = 7
     host_permissions: Annotated[
         bool, Meta(description="Show users what they may read at the code hosts, of sources that were added with --permissions.")
     ] = False

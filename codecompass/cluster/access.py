@@ -108,6 +108,8 @@ class AccessToken(Struct, frozen=True, kw_only=True):
     is_admin: bool = False
     scope: tuple[str, ...] = SCOPES
     """What it may be used for. Not a closed list: a newer program may know more."""
+    login: str = ""
+    """Who has signed in for it at the identity provider, which is also their login at the code hosts; empty if nobody has."""
     used_at: float = 0.0
     """Its last use, up to USED_SECONDS late; 0 if it was never used, or only with programs that do not write that down."""
 
@@ -162,7 +164,13 @@ class Tokens:
                 field="group",
             )
         token = AccessToken(name=name, groups=checked_groups(groups) or (), is_admin=is_admin, scope=tuple(dict.fromkeys(scope)))
-        return self._put_new(token, days)
+        return self._put_new(token, days)[0]
+
+    def issue(self, name: str, groups: Sequence[str], *, days: int, is_admin: bool, login: str) -> tuple[str, KnownToken]:
+        """Returns the text of a new token for somebody who has signed in, and the token. `groups` must be valid."""
+        return self._put_new(
+            AccessToken(name=name, groups=tuple(groups), is_admin=is_admin, scope=("questions",), login=login), days
+        )
 
     def rotate(self, which: str, *, days: int | None = None, grace_hours: int = GRACE_HOURS) -> tuple[str, KnownToken]:
         """Replaces a token by a new one with the same user, groups and scope, and returns its text and the old token.
@@ -179,7 +187,7 @@ class Tokens:
         old = found[0]
         if days is None and old.token.expires_at:
             days = max(1, round((old.token.expires_at - old.token.created_at) / DAYS))
-        text = self._put_new(replace(old.token, used_at=0.0), days)
+        text, _ = self._put_new(replace(old.token, used_at=0.0), days)
         until = time.time() + grace_hours * HOURS
 
         def ending(token: AccessToken) -> AccessToken:
@@ -189,7 +197,7 @@ class Tokens:
         self._update(old.id, ending)
         return text, old
 
-    def _put_new(self, token: AccessToken, days: int | None) -> str:
+    def _put_new(self, token: AccessToken, days: int | None) -> tuple[str, KnownToken]:
         if days is not None and not 1 <= days <= MAX_DAYS:
             raise InvalidInput(
                 f"--days: from 1 to {MAX_DAYS:,}, or --no-expiry for a token that is valid until it is revoked.", field="days"
@@ -198,7 +206,7 @@ class Tokens:
         now = time.time()
         made = replace(token, created_at=now, expires_at=0.0 if days is None else now + days * DAYS)
         self._engine.put(self._index, token_id(text), msgspec.json.encode(made), expected=None)
-        return text
+        return text, KnownToken(token_id(text), made)
 
     def find_for_use(self, id_: str) -> AccessToken | None:
         """Returns a token as `find` does, and writes down that it was used, at most once in USED_SECONDS.

@@ -89,8 +89,13 @@ def trusted_proxy(settings: AccessSettings) -> TrustedProxy | None:
         groups_header=settings.groups_header.strip().lower(),
         admin_groups=frozenset(settings.admin_groups),
         login_header=settings.login_header.strip().lower(),
-        group_names=dict(_group_name(each) for each in settings.group_names),
+        group_names=group_names(settings),
     )
+
+
+def group_names(settings: AccessSettings) -> Mapping[str, str]:
+    """Returns our names of groups by those of proxies and identity providers. Raises InvalidInput for one that cannot be read."""
+    return dict(_group_name(each) for each in settings.group_names)
 
 
 def _group_name(text: str) -> tuple[str, str]:
@@ -165,6 +170,8 @@ class Authenticator:
             raise OutOfScope(f"this token is only for {', '.join(token.scope)}. Ask whoever issued it for one for {scope}.")
         if viewer is None:
             raise Unauthorized("this token is unknown here: it was revoked, has expired or is mistyped. Ask for a new one.")
+        if self._readers is not None and token is not None and token.login:
+            return Viewer(viewer.name, viewer.groups | await self._readers.of(token.login), viewer.is_admin)
         return viewer
 
     def _named_by_proxy(self, heading: Heading) -> Identity | None:

@@ -1,4 +1,4 @@
-"""A blocking client of a service with a REST interface, for threads: GET, one answer of bounded size, with its limits heeded.
+"""A blocking client of a service with a REST interface, for threads: one answer of bounded size, with its limits heeded.
 
 Redirects are not followed, and links lead nowhere but to the same service, so that its key reaches nobody else. What a service
 asks of its clients is obeyed: after `Retry-After`, or with no requests left until a reset, `ServiceBusy` says how long to wait.
@@ -83,10 +83,17 @@ class RestClient:
 
         Raises ServiceFailed, ServiceBusy.
         """
-        target = self._target(path)
+        status, headers, body = self._exchanged("GET", self._target(path))
+        self._require_success(status, headers)
+        if len(body) > MAX_BYTES:
+            raise ServiceFailed(f"its answer is larger than {MAX_BYTES // MIB} MiB", status)
+        return Answer(body, headers)
+
+    def _exchanged(self, method: str, target: str, content: bytes | None = None) -> tuple[int, dict[str, str], bytes]:
+        """Returns status, headers and body of an answer, of the last one byte more than allowed if it is too large."""
         try:
             connection = self._connected()
-            connection.request("GET", target, headers=self._headers)
+            connection.request(method, target, content, headers=self._headers)
             response = connection.getresponse()
             body = response.read(MAX_BYTES + 1)
         except ssl.SSLCertVerificationError as error:
@@ -97,11 +104,17 @@ class RestClient:
             raise ServiceFailed("it cannot be reached, or does not speak HTTP") from error
         if response.will_close or len(body) > MAX_BYTES:
             self.close()
-        headers = {name.lower(): value for name, value in response.getheaders()}
-        self._require_success(response.status, headers)
+        return response.status, {name.lower(): value for name, value in response.getheaders()}, body
+
+    def post(self, content: bytes) -> tuple[int, bytes]:
+        """Returns the status and the body of the answer to a POST to the base itself, with status 200 or one of a refusal that
+        its body explains (400, 401, 403). Raises ServiceFailed, ServiceBusy."""
+        status, headers, body = self._exchanged("POST", self.base.path or "/", content)
+        if status not in (http.client.BAD_REQUEST, http.client.UNAUTHORIZED, http.client.FORBIDDEN):
+            self._require_success(status, headers)
         if len(body) > MAX_BYTES:
-            raise ServiceFailed(f"its answer is larger than {MAX_BYTES // MIB} MiB", response.status)
-        return Answer(body, headers)
+            raise ServiceFailed(f"its answer is larger than {MAX_BYTES // MIB} MiB", status)
+        return status, body
 
     def close(self) -> None:
         """Closes the connection; the next request opens another one."""

@@ -31,7 +31,16 @@ def cli(engine_cluster, tmp_path: Path) -> Iterator[CommandLine]:
     }
     yield made
     names = Engine(engine_cluster.urls, prefix=prefix).names
-    for index in (names.catalog, names.repositories, names.manifests, names.blocks, names.text, names.access, names.sources, names.members):
+    for index in (
+        names.catalog,
+        names.repositories,
+        names.manifests,
+        names.blocks,
+        names.text,
+        names.access,
+        names.sources,
+        names.members,
+    ):
         engine_cluster.request("DELETE", f"/{index}")
 
 

@@ -385,6 +385,7 @@ token = LazyGroup(
     entries=(
         CommandEntry("add", "Commands", "Make a token for some groups of repositories.", __name__, "add_token"),
         CommandEntry("list", "Commands", "List all tokens, without their texts.", __name__, "list_tokens"),
+        CommandEntry("login", "Commands", "Get a token by signing in.", __name__, "login"),
         CommandEntry("rotate", "Commands", "Replace a token by a new one.", __name__, "rotate_token"),
         CommandEntry("revoke", "Commands", "End tokens, within seconds.", __name__, "revoke_token"),
     ),
@@ -447,6 +448,28 @@ def add_token(
 
         valid_days = None if is_endless else DEFAULT_DAYS if days is None else days
         return tokens.add(invocation, engine, name, groups, valid_days, is_admin=is_admin, scope=scope)
+
+
+@command(
+    "login",
+    text="""
+    Get a token of your own by signing in at the identity provider of an organisation's server, and print it: it is shown this
+    once.
+
+    URL is the address of the server, as for agents but without /mcp. A browser on any machine will do: the command names an
+    address to open there and a code. It needs neither a search engine nor an extra.
+    """,
+    examples=(
+        Example("codecompass cluster token login https://code.example.com", "open the address that it names, and sign in"),
+    ),
+    chooses_project=False,
+)
+@asyncclick.argument("url")
+def login(invocation: Invocation, /, url: str) -> int:
+    """Signs a person in and prints their token."""
+    from codecompass.cli.cluster import sign_in
+
+    return sign_in.login(invocation, url)
 
 
 @command(

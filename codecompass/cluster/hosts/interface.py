@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec import Struct
 
-from codecompass.remote.rest import RestClient, ServiceFailed
+from codecompass.remote.rest import Answer, RestClient, ServiceFailed
 
 MAX_REPOSITORIES: Final = 20_000
 MAX_PAGES: Final = 1_000
@@ -67,13 +67,7 @@ def decoded(body: bytes, decoder: "msgspec.json.Decoder[PageT]") -> PageT:
 
 def linked_pages(client: RestClient, path: str, decoder: "msgspec.json.Decoder[list[PageT]]") -> Iterator[PageT]:
     """Yields the items of all pages that are chained by the header `Link`."""
-    for _ in range(MAX_PAGES):
-        answer = client.get(path)
-        yield from decoded(answer.body, decoder)
-        path = answer.next_link
-        if not path:
-            return
-    raise ServiceFailed(f"it has more than {MAX_PAGES:,} pages")
+    yield from _pages_after(client, client.get(path), decoder)
 
 
 def of_first_that_exists(
@@ -81,13 +75,21 @@ def of_first_that_exists(
 ) -> Iterator[PageT]:
     """Yields the items of the first of `paths` that exists: an owner is an organisation or a user, and only the host knows."""
     for path in paths:
-        n_found = 0
         try:
-            for each in linked_pages(client, path, decoder):
-                n_found += 1
-                yield each
+            first = client.get(path)
         except ServiceFailed as error:
-            if error.status != http.client.NOT_FOUND or n_found or path == paths[-1]:
+            if error.status != http.client.NOT_FOUND or path == paths[-1]:
                 raise
         else:
+            yield from _pages_after(client, first, decoder)
             return
+
+
+def _pages_after(client: RestClient, answer: Answer, decoder: "msgspec.json.Decoder[list[PageT]]") -> Iterator[PageT]:
+    for _ in range(MAX_PAGES):
+        yield from decoded(answer.body, decoder)
+        path = answer.next_link
+        if not path:
+            return
+        answer = client.get(path)
+    raise ServiceFailed(f"it has more than {MAX_PAGES:,} pages")
