@@ -146,9 +146,11 @@ def test_a_source_is_looked_at_when_it_is_added_asked_for_and_after_the_interval
     assert not schedule.is_due(asked)
     clock.now += GAP_SECONDS
     assert schedule.is_due(asked)
+    assert not schedule.is_due(replace(asked, permissions=True))
     assert not schedule.is_due(done)
     clock.now += 600 * 1.25
     assert schedule.is_due(done)
+    assert schedule.is_due(replace(asked, permissions=True))
     assert schedule.is_due(claimed)
     assert 600 * 1.25 + GAP_SECONDS > ABANDONED_SECONDS
 

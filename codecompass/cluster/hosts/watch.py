@@ -27,8 +27,9 @@ from codecompass.units import MINUTES, SECONDS
 LOOK_SECONDS: Final = 3 * SECONDS
 """Between two reads of the sources."""
 
-GAP_SECONDS: Final = 15 * SECONDS
-"""At least between two looks at a source, however often webhooks ask for one."""
+GAP_SECONDS: Final = 30 * SECONDS
+PERMISSIONS_GAP_SECONDS: Final = 5 * MINUTES
+"""At least between two looks at a source, however often webhooks ask for one; the second where each repository costs a request."""
 
 ABANDONED_SECONDS: Final = 10 * MINUTES
 """After this long without an end, a look counts as abandoned by its worker."""
@@ -50,7 +51,8 @@ class SourceSchedule:
         if source.failures and quiet < source.pause_seconds:
             return False
         if source.asked > source.begun:
-            return quiet >= self._gap or not source.polls
+            gap = PERMISSIONS_GAP_SECONDS if source.permissions else self._gap
+            return quiet >= gap or not source.polls
         if source.done < source.begun:
             return bool(source.failures) or quiet >= ABANDONED_SECONDS
         return bool(source.failures) or quiet >= self._interval * self._part
