@@ -29,7 +29,7 @@ LOOK_SECONDS: Final = 3 * SECONDS
 
 GAP_SECONDS: Final = 30 * SECONDS
 PERMISSIONS_GAP_SECONDS: Final = 5 * MINUTES
-"""At least between two looks at a source, however often webhooks ask for one; the second where each repository costs a request."""
+"""At least between two looks at a source, however often webhooks ask for one; the second if each repository costs a request."""
 
 ABANDONED_SECONDS: Final = 10 * MINUTES
 """After this long without an end, a look counts as abandoned by its worker."""
