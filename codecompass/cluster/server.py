@@ -14,13 +14,12 @@ number of servers can answer behind one address.
 
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
-import msgspec
 import trio
 from msgspec import Struct
 
@@ -44,10 +43,10 @@ from codecompass.cluster.repositories import Repositories
 from codecompass.cluster.repository_samples import Across
 from codecompass.cluster.routing import LibraryRouter
 from codecompass.cluster.scoring import EngineRarities
-from codecompass.cluster.sign_in import ProviderUnavailable, SignIn, SignInRefused, sign_in
+from codecompass.cluster.sign_in import sign_in
+from codecompass.cluster.sign_in_pages import sign_in_pages
 from codecompass.cluster.viewer_limits import ViewerLimits
 from codecompass.cluster.webhook import SIGNATURE_HEADERS, is_genuine, lists_otherwise, note_listed, note_pushed, pushed_urls
-from codecompass.errors import InvalidInput
 from codecompass.log import get_logger
 from codecompass.memory import resident_bytes
 from codecompass.nurseries import open_nursery
@@ -66,7 +65,6 @@ from codecompass.transport.http.metrics_port import METRICS, serve_metrics
 from codecompass.transport.http.request import (
     ACCEPTED,
     FORBIDDEN,
-    NOT_FOUND,
     OK,
     UNAVAILABLE,
     HttpRefusal,
@@ -96,15 +94,6 @@ READY: Final = "/ready"
 
 WEBHOOK: Final = "/webhook"
 
-LOGIN: Final = "/login"
-LOGIN_TOKEN: Final = "/login/token"
-
-SIGN_INS: Final = 4
-"""Requests to the identity provider at a time. They need no token, so they must not take threads from questions."""
-
-SIGN_IN_SECONDS: Final = 20 * SECONDS
-"""Deadline of one; it asks the provider twice."""
-
 MAX_SIGNATURE_LENGTH: Final = 1_000
 
 WHAT_IT_IS: Final = """\
@@ -115,17 +104,6 @@ search_code and locate_symbol to find how others do it, who uses an interface, a
 - Answers are of the commit in metadata, not of files on disk. ref: another indexed branch or tag (list_refs).
 - get_file_outline before reading a large file, read_file for its lines; get_code_context for a first look at a topic.
 """
-
-
-T = TypeVar("T")
-
-
-class _DeviceCode(Struct):
-    device_code: str
-
-
-_device_code: Final = msgspec.json.Decoder(_DeviceCode)
-_encode_json: Final = msgspec.json.Encoder().encode
 
 
 class LibraryLaunch(Struct, frozen=True, kw_only=True):
@@ -159,7 +137,6 @@ class LibraryServer:
             else None,
         )
         self.sign_in: Final = sign_in(settings.access, Tokens(engine))
-        self.sign_ins: Final = EngineCalls(SIGN_INS)
         self.monitor: Final = EngineMonitor(engine, self.libraries)
         self.measures: Final = Measures()
         self.tools: Final = Catalog(self, self.measures)
@@ -293,20 +270,6 @@ async def serve_library(
         require_method(request, "GET")
         await request.answer(OK, metrics(), media_type=MEDIA_TYPE)
 
-    async def login_page(request: HttpRequest) -> None:
-        require_method(request, "POST")
-        await request.body()
-        await request.answer(OK, _encode_json(await signed_in(lambda by: by.begin())))
-
-    async def login_token_page(request: HttpRequest) -> None:
-        require_method(request, "POST")
-        body = await request.body()
-        try:
-            code = _device_code.decode(body).device_code
-        except msgspec.MsgspecError as error:
-            raise InvalidInput('send {"device_code": "..."} with what POST /login has answered.') from error
-        await request.answer(OK, _encode_json(await signed_in(lambda by: by.finish(code))))
-
     async def webhook_page(request: HttpRequest) -> None:
         require_method(request, "POST")
         body = await request.body()
@@ -321,20 +284,10 @@ async def serve_library(
         # The same answer whether or not the repository is known here.
         await request.answer(ACCEPTED)
 
-    async def signed_in(work: Callable[[SignIn], T]) -> T:
-        by = server.sign_in
-        if by is None:
-            raise HttpRefusal(NOT_FOUND, "people do not sign in here. Whoever runs this server issues tokens.")
-        try:
-            return await server.sign_ins.run(lambda: work(by), SIGN_IN_SECONDS)
-        except SignInRefused as error:
-            raise HttpRefusal(FORBIDDEN, error.message, reason=error.code) from error
-        except (ProviderUnavailable, EngineUnavailable) as error:
-            raise HttpRefusal(UNAVAILABLE, error.message, is_retryable=True, reason=error.code) from error
-
     async def any_path(path: str) -> None:
         """Accepts any `?project_path=`: it is resolved with each question, among the repositories that its viewer may see."""
 
+    login_pages = sign_in_pages(server.sign_in)
     transport = HttpTransport(
         server.core,
         guard=guard(bound=addresses, hosts=settings.allowed_hosts, origins=settings.allowed_origins),
@@ -346,11 +299,10 @@ async def serve_library(
             READY: ready_page,
             METRICS: metrics_page,
             WEBHOOK: webhook_page,
-            LOGIN: login_page,
-            LOGIN_TOKEN: login_token_page,
+            **login_pages,
         },
         identify=server.authenticator.identify,
-        open_routes=(HEALTH, READY, WEBHOOK, LOGIN, LOGIN_TOKEN),
+        open_routes=(HEALTH, READY, WEBHOOK, *login_pages),
         keeps_sessions=False,
     )
     get_logger(__name__).info("http_listening", addresses=addresses, port=sockets[0].getsockname()[1])
