@@ -253,7 +253,7 @@ def _secret(path: str) -> str:
 
 def _valid(groups: frozenset[str]) -> tuple[str, ...]:
     """Returns the groups in which a repository can be, sorted."""
-    found = []
+    found: list[str] = []
     for group in sorted(groups):
         try:
             found += checked_groups((group,)) or ()
