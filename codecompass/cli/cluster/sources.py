@@ -70,7 +70,7 @@ def add(invocation: Invocation, engine: Engine, fresh: Source) -> int:
 
 def show_all(invocation: Invocation, engine: Engine) -> int:
     """Prints all sources."""
-    entries = tuple(_entry(each) for each in Sources(engine).listed())
+    entries = tuple(_entry(each) for each in Sources(engine).listed(is_current=True))
     terminal = invocation.terminal
     if invocation.options.as_json:
         invocation.print_json(SourceList(entries))

@@ -98,8 +98,10 @@ class Sources:
         self._index = engine.names.sources
         self.members: Final = Members(engine)
 
-    def listed(self) -> tuple[Source, ...]:
-        """Returns all sources, sorted by address, up to a second old."""
+    def listed(self, *, is_current: bool = False) -> tuple[Source, ...]:
+        """Returns all sources, sorted by address, up to a second old or, with `is_current`, current."""
+        if is_current:
+            self._engine.refresh(self._index, is_patient=False)
         found = (_decoded(each.source) for each in self._engine.documents(self._index, {"match_all": {}}, MAX_SOURCES))
         return tuple(sorted(found, key=lambda each: each.url))
 
