@@ -124,7 +124,7 @@ def _moment(name: str, written: str, now: float) -> tuple[int, int]:
             return int(first.timestamp()), int(first.timestamp()) + _SECONDS["day"] - 1
         date = _DATE.fullmatch(text)
         if date is not None:
-            return _calendar(*(None if each is None else int(each) for each in date.groups()))
+            return _calendar(int(date[1]), *(None if each is None else int(each) for each in (date[2], date[3])))
         at = dt.datetime.fromisoformat(text)
         moment = int((at if at.tzinfo is not None else at.replace(tzinfo=dt.UTC)).timestamp())
     except (ValueError, OverflowError) as error:
@@ -137,8 +137,8 @@ def _moment(name: str, written: str, now: float) -> tuple[int, int]:
     return max(0, moment), max(0, moment)
 
 
-def _calendar(year: int | None, month: int | None, day: int | None) -> tuple[int, int]:
-    first = dt.datetime(year or 0, 1 if month is None else month, 1 if day is None else day, tzinfo=dt.UTC)
+def _calendar(year: int, month: int | None, day: int | None) -> tuple[int, int]:
+    first = dt.datetime(year, 1 if month is None else month, 1 if day is None else day, tzinfo=dt.UTC)
     if day:
         after = min(first, _LAST_DAY - dt.timedelta(days=1)) + dt.timedelta(days=1)
     elif month and month < 12:
