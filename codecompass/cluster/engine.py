@@ -227,6 +227,11 @@ class Engine:
         totals = [node["fs"]["total"] for node in said.get("nodes", {}).values() if "total" in node.get("fs", {})]
         return min((total["available_in_bytes"] / max(1, total["total_in_bytes"]) for total in totals), default=1.0)
 
+    def told(self, path: str) -> JsonObject:
+        """Returns the engine's answer to a GET of one of its interfaces about itself."""
+        said: JsonObject = self._request("GET", path)
+        return said
+
     # single documents
 
     def documents_of_any(self, pattern: str) -> list[tuple[str, Document]]:
