@@ -43,7 +43,7 @@ MAX_TOKEN_LINES: Final = 200
 SHORT_LIST: Final = 10
 """More lines than this are ordered by an ordinary search, so that the best files come first."""
 
-MAX_LOOKED_THROUGH: Final = 2_000
+MAX_LOOKED_THROUGH: Final = 500
 """Texts that are looked through for a token or a phrase that counts only if it is on few lines: with more of them its words are
 everywhere, and reading them takes 10 us each."""
 

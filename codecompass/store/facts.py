@@ -292,12 +292,9 @@ class FactsReader:
 
     def symbols_by_id(self, ids: Sequence[int]) -> dict[int, SymbolRow]:
         """Returns the definitions of `ids` by row id; ids that do not exist are missing."""
-        found, missing = _known(None if self._kept is None else self._kept.symbols, ids)
-        for batch in _batches(missing):
-            for row in self._symbols(f"WHERE s.id IN ({_placeholders(batch)})", batch):
-                found[row.id] = row
-                if self._kept is not None:
-                    self._kept.symbols.put(row.id, row)
+        found: dict[int, SymbolRow] = {}
+        for batch in _batches(ids):
+            found.update((row.id, row) for row in self._symbols(f"WHERE s.id IN ({_placeholders(batch)})", batch))
         return found
 
     def symbols_with_id_prefix(self, prefix: int) -> list[SymbolRow]:

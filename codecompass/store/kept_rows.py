@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable
 from typing import Final, Generic, TypeVar
 
 from codecompass.languages.records import SymbolKind
-from codecompass.store.rows import DefinitionSpan, IndexedFile, SymbolRow
+from codecompass.store.rows import DefinitionSpan, IndexedFile
 
 KEPT_FILES: Final = 4_096
 KEPT_IMPORTER_COUNTS: Final = 4_096
@@ -19,9 +19,6 @@ KEPT_IMPORTER_COUNTS: Final = 4_096
 KEPT_SPANS: Final = 8_000
 """Definitions without the columns that only answers show, 200 bytes each: those of some 150 files, of which a question compares
 15."""
-
-KEPT_SYMBOLS: Final = 1_500
-"""Definitions with their documentation, up to 1 kB each. A question in words reads some 100."""
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")
@@ -70,4 +67,3 @@ class KeptRows:
         """By path and the number up to which importers are counted."""
         self.spans: Final = RecentRows[tuple[int, frozenset[SymbolKind]], tuple[DefinitionSpan, ...]](KEPT_SPANS)
         """The definitions of some kinds, in source order, by file and kinds."""
-        self.symbols: Final = RecentRows[int, SymbolRow](KEPT_SYMBOLS)
