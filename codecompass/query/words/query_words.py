@@ -384,7 +384,7 @@ class WantedWords:
             while at >= 0:
                 number += lower.count("\n", counted, at)
                 if number not in found:
-                    found[number] = self.numbers_of(names[number])
+                    found[number] = self._numbers_in(names[number])
                 counted = lower.find("\n", at)
                 if counted < 0:
                     break
@@ -417,26 +417,32 @@ class WantedWords:
         """Returns the words of the query in a name, by number, with how well they match."""
         known = self._names.get(name)
         if known is None:
-            best: dict[int, float] = {}
             lower = name.lower()
             for start in self._beginnings:
                 if start in lower:
-                    break
-            else:
-                # Most names have no word of the query, which takes less time to see than to split them.
-                self._names[name] = NO_MATCHES
-                return NO_MATCHES
-            words = split_identifier(name)
-            for word in words:
-                matches = self._known.get(word)
-                if matches is None:
-                    matches = self._known[word] = self._compare(word)
-                for index, match in matches:
-                    if best.get(index, 0.0) < match:
-                        best[index] = match
-            known = self._names[name] = best
-            self._n_words[name] = len(words)
+                    return self._numbers_in(name)
+            # Most names have no word of the query, which takes less time to see than to split them.
+            known = self._names[name] = NO_MATCHES
         return known
+
+    def _numbers_in(self, name: str) -> Mapping[int, float]:
+        """Returns the same for a name that has the beginning of a word."""
+        known = self._names.get(name)
+        if known is not None:
+            return known
+        best: dict[int, float] = {}
+        words = split_identifier(name)
+        compared = self._known
+        for word in words:
+            matches = compared.get(word)
+            if matches is None:
+                matches = compared[word] = self._compare(word)
+            for index, match in matches:
+                if best.get(index, 0.0) < match:
+                    best[index] = match
+        self._names[name] = best
+        self._n_words[name] = len(words)
+        return best
 
     def n_words(self, name: str) -> int:
         """Returns how many words a name has in which `numbers_of` found some of the query."""
