@@ -144,8 +144,8 @@ class KeptUses:
 
 
 class TableCache:
-    """What questions about one generation share: its file table, read on first use, rows that were read, and uses that it does not
-    hold yet."""
+    """What questions about one generation share: its file table, read on first use, rows that were read before, and uses that it
+    does not hold yet."""
 
     def __init__(self) -> None:
         self.kept_uses: Final = KeptUses()

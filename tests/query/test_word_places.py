@@ -1,6 +1,7 @@
 """Where the words of a question occur in the texts of a file: what any of its lines have of them."""
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -60,4 +61,4 @@ def test_equal_lines_have_equal_sums_wherever_they_are():
 
     sums = places.sums[1]
 
-    assert len({after - before for before, after in zip(sums, sums[1:], strict=False)}) == 1
+    assert len({after - before for before, after in pairwise(sums)}) == 1

@@ -35,8 +35,8 @@ READ: Final = 80
 READ_IF_SURE: Final = 40
 COMPARED: Final = 20
 COMPARED_IF_EXACT: Final = 12
-"""Chunks that are ranked by their words, that are read (fewer if only those count that are certainly its origin, which have most of
-its words), and that are aligned with the message: fewer if they contain it literally."""
+"""Chunks that are ranked by their words, that are read (fewer if only places count that are certainly its origin, because these
+have most of its words), and that are aligned with the message: fewer if they contain it literally."""
 
 LEAST_SHARE: Final = 0.4
 """Least share of the message's worth in a candidate."""

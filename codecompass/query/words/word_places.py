@@ -1,5 +1,5 @@
-"""Where the words of a question occur in the part of a file that was read, in a form in which the words of any lines are counted by
-one subtraction a word.
+"""Where the words of a question occur in the part of a file that was read, as sums over the lines before each line: each word is
+then counted in any lines by one subtraction.
 """
 
 import re
