@@ -45,8 +45,8 @@ SHORT_LIST: Final = 10
 
 MAX_LOOKED_THROUGH: Final = 2_000
 MAX_LOOKED_THROUGH_FOR_WORDS: Final = 500
-"""Texts that are looked through for a token or a phrase that counts only if it is on few lines, and for one of plain words: with more
-of them its words are everywhere, and reading them takes 10 us each."""
+"""Texts that are looked through for a token or a phrase that counts only if it is on few lines, and for one of plain words: with
+more of them its words are everywhere, and reading them takes 10 us each."""
 
 FEW_LINES: Final = 40
 """A plain word on more lines than this, such as `session`, is ranked like any other word."""
