@@ -32,11 +32,10 @@ MIN_WORDS: Final = 3
 
 CANDIDATES: Final = 500
 READ: Final = 80
-READ_IF_SURE: Final = 40
 COMPARED: Final = 20
 COMPARED_IF_EXACT: Final = 12
-"""Chunks that are ranked by their words, that are read (fewer if only places count that are certainly its origin, because these
-have most of its words), and that are aligned with the message: fewer if they contain it literally."""
+"""Chunks that are ranked by their words, that are read, and that are aligned with the message: fewer if they contain it
+literally."""
 
 LEAST_SHARE: Final = 0.4
 """Least share of the message's worth in a candidate."""
@@ -174,7 +173,7 @@ def find_messages(snapshot: Snapshot, sought: SoughtMessage, is_expired: Callabl
     exact: list[_Part] = []
     others: list[_Part] = []
     is_settled = False
-    order = _in_order(snapshot, chunks, READ_IF_SURE if sought.only_sure else READ)
+    order = _in_order(snapshot, chunks)
     snapshot.text.expect_texts(chunks[number] for number in order)
     for number in order:
         if is_expired():
@@ -201,15 +200,15 @@ def find_messages(snapshot: Snapshot, sought: SoughtMessage, is_expired: Callabl
     return _ranked(snapshot, message, wanted, _joined(snapshot, wanted, found))
 
 
-def _in_order(snapshot: Snapshot, hits: Sequence[ChunkHit], most: int) -> Sequence[int]:
-    """Returns the numbers of the chunks to read, `most` of them, best first; among equals, product code comes first."""
-    if len(hits) <= most:
+def _in_order(snapshot: Snapshot, hits: Sequence[ChunkHit]) -> Sequence[int]:
+    """Returns the numbers of the chunks to read, best first; among equals, product code comes first."""
+    if len(hits) <= READ:
         return range(len(hits))
     scores = [round(hit.score, 3) for hit in hits]
-    n_sought = bisect_right(scores, -scores[most - 1], key=neg)
+    n_sought = bisect_right(scores, -scores[READ - 1], key=neg)
     ranks = snapshot.facts.role_ranks({hit.file_id for hit in hits[:n_sought]})
     order = sorted(range(n_sought), key=lambda number: (-scores[number], ranks[hits[number].file_id]))
-    return order[:most]
+    return order[:READ]
 
 
 class _Part(Struct, frozen=True):
