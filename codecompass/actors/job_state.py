@@ -32,6 +32,11 @@ class WatchList(Struct, frozen=True, kw_only=True):
     """Stamps of files with several names: a watcher may miss a write through another name."""
 
 
+Published = Callable[[WatchList | None], None]
+"""Called in the event loop after each publication, as soon as readers see it: the job still has to clean up. The last one comes with
+what is to be watched, and then the index holds all that the job was to index; earlier ones come with None, as do those of commits."""
+
+
 class JobReport(Struct, frozen=True, kw_only=True):
     """What a job that has published did. Metadata and counts are of the generation that it published."""
 

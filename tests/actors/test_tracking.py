@@ -36,7 +36,7 @@ async def test_a_watcher_proves_nothing_before_it_watches_all_that_the_last_scan
         was_exact = []
         for _ in range(2):
             taken = tracker.take()
-            report = await bench.index(order, lambda _progress: None, lambda: None)
+            report = await bench.index(order, lambda _progress: None, lambda _watch_list: None)
             tracker.landed(taken)
             tracker.watch_scanned(report.watch_list)
             was_exact.append(tracker.is_exact)

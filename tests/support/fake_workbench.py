@@ -3,12 +3,13 @@
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from typing import Final
 
 import trio
 
 from codecompass.actors.index_answers import AnswerContext, IndexOnDisk
 from codecompass.actors.job_context import JobOrder
-from codecompass.actors.job_state import JobReport, JobState, WatchList
+from codecompass.actors.job_state import JobReport, JobState, Published, WatchList
 from codecompass.actors.messages import Query
 from codecompass.actors.unindexed_answers import UnindexedAnswer
 from codecompass.actors.watching.changes import WatchedChanges
@@ -26,6 +27,9 @@ from codecompass.store.writer import WriteCounts
 
 class InjectedCrash(Exception):
     """A deliberate defect."""
+
+
+WATCH_LIST: Final = WatchList(directories=frozenset({"src"}))
 
 
 class World:
@@ -139,7 +143,7 @@ class FakeWorkbench:
         return None
 
     async def index(
-        self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
+        self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Published
     ) -> JobReport:
         self._own()
         assert self._id not in self._world.writing, "two writers of one index"
@@ -155,7 +159,7 @@ class FakeWorkbench:
                 raise InjectedCrash("in the writer")
             self._world.generation[self._id] = self._world.generation.get(self._id, 0) + 1
             self._world.indexed_edits[self._id] = edits
-            on_published()
+            on_published(WATCH_LIST)
         finally:
             self._world.writing.discard(self._id)
         return JobReport(
@@ -171,7 +175,7 @@ class FakeWorkbench:
             counts=WriteCounts(),
             quarantined=(),
             duration_seconds=1.0,
-            watch_list=WatchList(directories=frozenset({"src"})),
+            watch_list=WATCH_LIST,
         )
 
     async def differs(self) -> bool:
