@@ -95,9 +95,7 @@ class CommitWorkbench:
         is_open = has_index or not isinstance(asked.request, IndexStatus)
         return StoredIndex(project=self._project, open=self._index.snapshot if is_open else nullcontext, known=known)
 
-    async def index(
-        self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Published
-    ) -> JobReport:
+    async def index(self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Published) -> JobReport:
         """Builds the index, unless it exists. Raises the same errors as `CommitJob.run`."""
         async with self._limits.writers:
             has_faults = await trio.to_thread.run_sync(lambda: self._index.has_faults, limiter=self._limits.checks)

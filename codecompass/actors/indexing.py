@@ -231,7 +231,6 @@ class IndexJob:
         )
         return replace(
             report,
-            watch_list=watch_list,
             is_partial_scan=isinstance(tree.found, PartialScan),
             warnings=tree.found.warnings,
         )

@@ -33,8 +33,8 @@ class JobRun:
 
     `taken` are the changes that it covers, None until it has taken them. `force`: a rebuild was requested; `is_rebuild`: it is
     one, requested or because of damage. `text_first` returns whether the text of a first index is published separately.
-    `has_landed`: the index holds all of `taken`. `on_state` is called after each visible state, `on_readable` when the first index can be read, and when a later one holds
-    `taken`, while the job still cleans up. `failure` is why the job did not publish.
+    `has_landed`: the index holds all of `taken`. `on_state` is called after each visible state, `on_readable` when a first index
+    can be read, or another one holds `taken` while the job still cleans up. `failure` is why the job did not publish.
     """
 
     def __init__(
@@ -63,6 +63,7 @@ class JobRun:
         self._on_state = on_state
         self._on_readable = on_readable
         self.has_landed = False
+        self._watch_list: WatchList | None = None
         self._ending: JobState | None = None
         self._shown = trio.Event()
         self._is_recorded = False
@@ -106,9 +107,10 @@ class JobRun:
 
         def note(watch_list: WatchList | None) -> None:
             published.set()
+            self._watch_list = watch_list or self._watch_list
             # Of a first index, or one in place of a damaged one, questions have to learn first that it can be read.
             if watch_list is not None and self._index.is_whole:
-                self._land(watch_list)
+                self._land()
                 self._on_readable()
 
         try:
@@ -119,7 +121,7 @@ class JobRun:
                     report = await self._index_changes(note)
                     nursery.cancel_scope.cancel()
                 await self._index.inspect()
-                self._land(report.watch_list)
+                self._land()
                 self._ending = self._ended("published", report=report)
             if self.scope.cancelled_caught:
                 self._fail(Cancelled(CANCELLED), "cancelled")
@@ -129,14 +131,16 @@ class JobRun:
             self._log.exception("job_failed", job_id=self.job.state.job_id)
             self._fail(reported(error))
 
-    def _land(self, watch_list: WatchList) -> None:
+    def _land(self) -> None:
         """Notes once that the index holds what was taken."""
         if self.has_landed:
             return
         self.has_landed = True
         assert self.taken is not None
         self._changes.landed(self.taken)
-        self._changes.watch_scanned(watch_list)
+        if self._watch_list is not None:
+            self._changes.watch_scanned(self._watch_list)
+        self._watch_list = None
 
     async def _index_changes(self, on_published: Published) -> JobReport:
         while True:

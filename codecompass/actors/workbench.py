@@ -66,9 +66,7 @@ class Workbench(Protocol):
 
     async def inspect_index(self) -> IndexOnDisk: ...
     async def answer(self, query: Query, context: AnswerContext) -> Reply: ...
-    async def index(
-        self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Published
-    ) -> JobReport: ...
+    async def index(self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Published) -> JobReport: ...
     async def wait_unlocked(self) -> None: ...
     async def close(self) -> None: ...
 
@@ -151,9 +149,7 @@ class IndexWorkbench:
 
         return await answer_unindexed(self._project, self._unindexed, query, deadline, answers.options, ask_files)
 
-    async def index(
-        self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Published
-    ) -> JobReport:
+    async def index(self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Published) -> JobReport:
         """Runs a job. Raises the same errors as `IndexJob.run`."""
         try:
             report = await self._run_job(order, on_progress, on_published)
@@ -166,9 +162,7 @@ class IndexWorkbench:
         await self._unindexed.close()
         return report
 
-    async def _run_job(
-        self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Published
-    ) -> JobReport:
+    async def _run_job(self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Published) -> JobReport:
         async with self._limits.writers:
             if order.directories is None:
                 settings = await self._comparison.run_on_tree(lambda _call: self._load_settings())

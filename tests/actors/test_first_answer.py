@@ -91,9 +91,7 @@ class ScriptedWorkbench(FakeWorkbench):
         assert (context.is_first, context.indexing, context.freshness) == (True, "indexing", "syncing")
         return UnindexedAnswer(FROM_FILES, self._is_sure)
 
-    async def index(
-        self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Published
-    ) -> JobReport:
+    async def index(self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Published) -> JobReport:
         self.orders.append(order)
         if self._meta() is None:
             self.n_builds += 1

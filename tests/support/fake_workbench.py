@@ -94,8 +94,14 @@ class FakeWatcher:
         await self.changed.wait()
         self.changed = trio.Event()
 
-    async def update(self, directories: object, repositories: object = (), files: object = None) -> None:
+    def watches(self, directories: object, repositories: object, files: object) -> bool:
+        return False
+
+    async def update(
+        self, directories: object, repositories: object = (), files: object = None, *, has_all_files: bool = False
+    ) -> None:
         await trio.lowlevel.checkpoint()
+        self.files, self.has_all_files = files, has_all_files
         self._is_everything = self._is_everything or not self._is_set
         self._is_set = True
         self.is_exact = self._can_be_exact
@@ -142,9 +148,7 @@ class FakeWorkbench:
         await self._spend(0.2)
         return None
 
-    async def index(
-        self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Published
-    ) -> JobReport:
+    async def index(self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Published) -> JobReport:
         self._own()
         assert self._id not in self._world.writing, "two writers of one index"
         self._world.writing.add(self._id)
@@ -175,7 +179,6 @@ class FakeWorkbench:
             counts=WriteCounts(),
             quarantined=(),
             duration_seconds=1.0,
-            watch_list=WATCH_LIST,
         )
 
     async def differs(self) -> bool:
