@@ -5,7 +5,7 @@ by now, is no event there, and neither is making or removing that name. A watch 
 used. It is an inotify instance of its own: equal events in a row are merged by the kernel, and those of a file and of its
 directory in one queue would always alternate.
 
-Every file of a tree has one, so what is kept of a file is small: 130 bytes, a third of what a path and a tuple would take.
+Every file of a tree has one, so little is kept of each: 200 bytes, where paths and tuples took 550 (Django, kubernetes).
 """
 
 import errno
