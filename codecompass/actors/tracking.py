@@ -118,7 +118,8 @@ class ChangeTracker(ChangeLog):
     def _has_to_watch(self, watch_list: WatchList) -> bool:
         """Whether the watcher has to be told. Most edits change nothing of what is watched, and the next question would compare
         every file until it is told."""
-        if self._watcher is None or self._is_updating or watch_list.has_all_files:
+        # A watcher that is being drained, in a thread, cannot be asked.
+        if self._watcher is None or self._using.locked() or watch_list.has_all_files:
             return True
         return not self._watcher.watches(watch_list.directories, watch_list.repositories, watch_list.files)
 
@@ -222,9 +223,10 @@ class ChangeTracker(ChangeLog):
         """Serves the watcher until it is lost."""
         while self._watcher is watcher:
             if self._is_due and self._watch_list is not None:
-                self._is_due = False
                 self._is_updating = True
                 async with self._using:
+                    # Only now: lists that come while a drain is waited for are joined with the one that is due.
+                    self._is_due = False
                     told = self._watch_list
                     # A watcher has all files from then on: they are not kept twice.
                     self._watch_list = replace(told, files={}, has_all_files=False)

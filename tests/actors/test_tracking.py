@@ -93,6 +93,34 @@ async def test_files_of_two_jobs_are_watched_if_the_watcher_was_told_of_neither(
     assert told == [({"": (one,), "src": (three,)}, True), ({"src": (two,)}, False)]
 
 
+async def test_a_job_that_ends_while_the_watcher_is_drained_loses_no_file_of_the_one_before(autojump_clock):
+    """Draining touches the tree and may take long; the watcher is told of nothing meanwhile."""
+    bench = await World(seed=1).make(PROJECT)
+    one, two = (ScannedFile(path, 1, 1, 1, 1) for path in ("a.py", "src/b.py"))
+    drained = trio.Event()
+
+    async def drain(watcher):
+        await drained.wait()
+        return watcher.drain()
+
+    async with trio.open_nursery() as nursery:
+        tracker = ChangeTracker(bench, nursery, lambda: None)
+        nursery.start_soon(tracker.keep_watch, trio.sleep_forever)
+        await trio.sleep(WATCHING_SECONDS)
+        bench.watcher.touches_tree, bench.drain = True, drain
+        nursery.start_soon(tracker.drain)
+        await trio.testing.wait_all_tasks_blocked()
+        tracker.watch_scanned(WatchList(files={"": (one,)}, has_all_files=True))
+        await trio.testing.wait_all_tasks_blocked()
+        tracker.watch_scanned(WatchList(files={"src": (two,)}))
+        drained.set()
+        await trio.testing.wait_all_tasks_blocked()
+        told = bench.watcher.files, bench.watcher.has_all_files
+        nursery.cancel_scope.cancel()
+
+    assert told == ({"": (one,), "src": (two,)}, True)
+
+
 class Unwatchable:
     """A workbench whose watching fails with each of `failures` in turn, and then succeeds."""
 
