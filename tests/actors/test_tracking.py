@@ -97,10 +97,11 @@ async def test_a_job_that_ends_while_the_watcher_is_drained_loses_no_file_of_the
     """Draining touches the tree and may take long; the watcher is told of nothing meanwhile."""
     bench = await World(seed=1).make(PROJECT)
     one, two = (ScannedFile(path, 1, 1, 1, 1) for path in ("a.py", "src/b.py"))
-    drained = trio.Event()
+    gates = [trio.Event() for _ in range(4)]
+    begun = iter(gates)
 
     async def drain(watcher):
-        await drained.wait()
+        await next(begun).wait()
         return watcher.drain()
 
     async with trio.open_nursery() as nursery:
@@ -112,8 +113,15 @@ async def test_a_job_that_ends_while_the_watcher_is_drained_loses_no_file_of_the
         await trio.testing.wait_all_tasks_blocked()
         tracker.watch_scanned(WatchList(files={"": (one,)}, has_all_files=True))
         await trio.testing.wait_all_tasks_blocked()
+        gates[0].set()
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(tracker.drain)
+        await trio.testing.wait_all_tasks_blocked()
+        gates[1].set()
+        await trio.testing.wait_all_tasks_blocked()
         tracker.watch_scanned(WatchList(files={"src": (two,)}))
-        drained.set()
+        for gate in gates:
+            gate.set()
         await trio.testing.wait_all_tasks_blocked()
         told = bench.watcher.files, bench.watcher.has_all_files
         nursery.cancel_scope.cancel()
