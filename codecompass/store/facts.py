@@ -345,6 +345,10 @@ class FactsReader:
         """Returns the files whose uses are still to be read. `uses` and `all_uses` know nothing of these."""
         return frozenset([row[0] for row in self._rows("SELECT file_id FROM unread_uses")])
 
+    def has_unread_uses(self) -> bool:
+        """Whether the uses of any file are still to be read."""
+        return bool(self._rows("SELECT 1 FROM unread_uses LIMIT 1"))
+
     def all_uses(self, file_id: int) -> tuple[NameUses, ...]:
         """Returns the uses of all names in a file, sorted by name."""
         rows = self._rows("SELECT names FROM uses WHERE file_id = ?", (file_id,))
