@@ -41,6 +41,39 @@ def test_kept_words_give_the_same_texts_as_a_walk(index_of, narrowing):
     assert found == found[:1] * len(found)
 
 
+@pytest.mark.parametrize("narrowing", [text_terms("oupVersio"), text_terms("nowhereInIt"), regex_terms(r"\bgroup\w*\(")])
+def test_an_index_without_other_words_is_not_searched_for_them_and_finds_the_same(index_of, narrowing):
+    snapshot = index_of({path: text for path, text in FILES.items() if path != "h.py"})
+
+    found = [snapshot.text.chunks_holding(narrowing).file_ids for _ in range(WALKS + 2)]
+
+    assert found == found[:1] * len(found)
+
+
+def test_whether_there_are_words_that_are_not_kept_is_found_out_once_for_each_field():
+    words = Vocabulary(Dictionary([]))
+    looks = []
+
+    def look(answer):
+        looks.append(answer)
+        return answer
+
+    found = [words.has_others("body", "", lambda: look(True)), words.has_others("body", "", lambda: look(False))]
+
+    assert (found, looks) == ([True, True], [True])
+    assert not words.has_others("names", "=", lambda: look(False))
+
+
+def test_words_with_a_beginning_are_read_from_the_dictionary_unless_they_may_be_many(monkeypatch):
+    monkeypatch.setattr(vocabulary, "MAX_FOUND", 2)
+    words = Vocabulary(Dictionary(["group", "groups", "grow", "regroup"]))
+
+    assert words.words_beginning("body", "group") == ["group", "groups"]
+    assert words.words_beginning("body", "absent") == []
+    assert words.words_beginning("body", "gro") is None
+    assert words.words_beginning("body", "gr") is None
+
+
 class Dictionary:
     def __init__(self, words):
         self.words = words
