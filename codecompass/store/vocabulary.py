@@ -66,8 +66,8 @@ class Vocabulary:
         return found if len(found) <= MAX_FOUND else None
 
     def has_others(self, field: str, mark: str, look: Callable[[], bool]) -> bool:
-        """Returns whether some word of a field begins with `mark` and NOT_KEPT; `look` finds that out, once. Few indexes have such
-        words, and a query for them takes .7 ms to build."""
+        """Returns whether some word of a field begins with `mark` and NOT_KEPT; `look` finds that out, once. Few indexes have
+        such words, and a query for them takes .7 ms to build."""
         key = field, mark
         if key not in self._has_others:
             self._has_others[key] = look()
