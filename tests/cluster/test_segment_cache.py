@@ -161,6 +161,7 @@ async def test_of_the_next_generation_only_what_differs_is_written_and_fetched_a
     assert store.reads.total() - reads == len([file for file in new if file.name != WORDS])
 
 
+@pytest.mark.invariant("Segments are removed only if no head needs them, by the holder of the repository's lease")
 async def test_what_no_kept_generation_has_is_removed_and_what_it_shares_stays(store, cache, workspace):
     first = published(store, workspace)
     workspace.write({"pkg/module_7.py": "class Changed:\n    pass\n"})
@@ -213,6 +214,9 @@ async def test_an_object_that_was_read_wrongly_is_fetched_again(store, cache, wo
     assert store.reads[file.key] == 2
 
 
+@pytest.mark.invariant(
+    "A published file is compared with its checksum before it is used, and what is wrong or gone is never answered from"
+)
 async def test_an_object_that_is_wrong_or_gone_is_never_answered_from_until_it_is_right_again(store, cache, workspace):
     manifest = published(store, workspace)
     file = max(manifest.segments, key=lambda each: each.size)
