@@ -229,18 +229,19 @@ class QueryBuilder:
         """Returns the query for words that match a pattern. If it has an open start, every such word has one of the pieces
         `inside`."""
         start = re.escape(mark)
-        known = self._vocabulary.words_with(field, mark, inside, pattern) if inside and self._vocabulary is not None else None
-        if known is None or self._vocabulary is None:
-            return tantivy.Query.regex_query(self._schema, field, start + pattern)
 
         def has_others() -> bool:
             return has_more(tantivy.Query.regex_query(self._schema, field, f"{start}{NOT_KEPT}.*"), 0)
 
-        kept = tantivy.Query.term_set_query(self._schema, field, known)
-        if not self._vocabulary.has_others(field, mark, has_others):
-            return kept
+        kept = self._vocabulary.words_with(field, mark, inside, pattern, has_others) if inside and self._vocabulary else None
+        if kept is None:
+            return tantivy.Query.regex_query(self._schema, field, start + pattern)
+        words, may_be_others = kept
+        known = tantivy.Query.term_set_query(self._schema, field, words)
+        if not may_be_others:
+            return known
         others = tantivy.Query.regex_query(self._schema, field, start + NOT_KEPT + pattern)
-        return _any_of(others, kept) if known else others
+        return _any_of(others, known) if words else others
 
     def _term(self, field: str, token: str) -> tantivy.Query:
         return tantivy.Query.term_query(self._schema, field, token, index_option="basic")

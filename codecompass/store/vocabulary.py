@@ -20,8 +20,12 @@ MAX_FOUND: Final = 2_000
 LEAST_BEGINNING: Final = 3
 """Letters, with the mark, of a beginning of words that is looked up: shorter ones have thousands of words."""
 
+MAX_READ_WHOLE: Final = 50_000
+"""Words of an index that are all read at once, for those that begin with NOT_KEPT, which takes 70 ms without a pause."""
+
 _END_OF_KEPT: Final = 0x3000
-"""Words that begin with a later character (of Chinese, Japanese, Korean) are not kept: there are too many such characters."""
+"""Words that begin with a later character (of Chinese, Japanese, Korean) are not kept if the index is large: there are too many
+such characters to read the words one letter at a time."""
 
 NOT_KEPT: Final = f"[{chr(_END_OF_KEPT)}-\U0010ffff]"
 """The first letter of the words that are not kept."""
@@ -48,9 +52,9 @@ class Vocabulary:
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
-        self._texts: dict[tuple[str, str], str] = {}
+        self._texts: dict[tuple[str, str], tuple[str, bool]] = {}
+        """The words of each field and mark, and whether the index has others, which begin with NOT_KEPT."""
         self._walks: dict[tuple[str, str], int] = {}
-        self._has_others: dict[tuple[str, str], bool] = {}
 
     @property
     def is_kept(self) -> bool:
@@ -65,35 +69,38 @@ class Vocabulary:
         found = [word for word, _ in self._terms.terms_with_prefix(field, text)]
         return found if len(found) <= MAX_FOUND else None
 
-    def has_others(self, field: str, mark: str, look: Callable[[], bool]) -> bool:
-        """Returns whether some word of a field begins with `mark` and NOT_KEPT; `look` finds that out, once. Few indexes have
-        such words, and a query for them takes .7 ms to build."""
-        key = field, mark
-        if key not in self._has_others:
-            self._has_others[key] = look()
-        return self._has_others[key]
-
-    def words_with(self, field: str, mark: str, pieces: Iterable[str], pattern: str) -> list[str] | None:
-        """Returns the words of a field that begin with `mark`, have one of the pieces and match the pattern; None if a walk is to
-        find them."""
+    def words_with(
+        self, field: str, mark: str, pieces: Iterable[str], pattern: str, has_others: Callable[[], bool]
+    ) -> tuple[list[str], bool] | None:
+        """Returns the words of a field that begin with `mark`, have one of the pieces and match the pattern, and whether words
+        that are not kept may do so too; None if a walk is to find them. `has_others` finds out whether the index has words that
+        begin with NOT_KEPT, once: a query for these takes .7 ms to build."""
         key = field, mark
         if key not in self._texts:
             walks = self._walks[key] = self._walks.get(key, 0) + 1
             if walks <= WALKS:
                 return None
-            # One letter at a time, so that other threads run meanwhile.
-            self._texts[key] = "".join(
-                f"{word}\n" for first in _first_letters() for word, _ in self._terms.terms_with_prefix(field, mark + first)
-            )
+            self._texts[key] = self._read(field, mark, has_others())
+        text, has_more = self._texts[key]
         matches = re.compile(re.escape(mark) + pattern).fullmatch
         found: dict[str, None] = {}
         for piece in pieces:
-            for word in _words_with(self._texts[key], piece):
+            for word in _words_with(text, piece):
                 if matches(word) is not None:
                     found[word] = None
                 if len(found) > MAX_FOUND:
                     return None
-        return list(found)
+        return list(found), has_more
+
+    def _read(self, field: str, mark: str, has_others: bool) -> tuple[str, bool]:
+        # One letter at a time, so that other threads run meanwhile.
+        text = "".join(
+            f"{word}\n" for first in _first_letters() for word, _ in self._terms.terms_with_prefix(field, mark + first)
+        )
+        if not has_others or text.count("\n") > MAX_READ_WHOLE:
+            return text, has_others
+        every = self._terms.terms_with_prefix(field, mark)
+        return text + "".join(f"{word}\n" for word, _ in every if word[len(mark) : len(mark) + 1] >= chr(_END_OF_KEPT)), False
 
 
 def _words_with(text: str, piece: str) -> Iterator[str]:
