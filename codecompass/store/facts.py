@@ -13,6 +13,7 @@ from codecompass.errors import REBUILD, IndexDamaged
 from codecompass.languages import described
 from codecompass.languages.records import EXPORT, UNBOUND_KINDS, NameUses, Symbol, SymbolKind, Use
 from codecompass.languages.uses.packed_uses import DamagedUses, unpacked, unpacked_all
+from codecompass.store.kept_rows import KeptRows, RecentRows
 from codecompass.store.rows import (
     DefinitionSpan,
     FileContent,
@@ -28,6 +29,7 @@ from codecompass.store.rows import (
 COUNTED_TOGETHER: Final = 8
 """Files whose importers are counted by one statement: one for each takes twice the time."""
 
+_Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 SQLITE_VARIABLES: Final = 500
@@ -68,8 +70,10 @@ for a damaged file."""
 class FactsReader:
     """Point reads and short lists over one connection. Not thread-safe: only the owner of the connection may call it."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, kept: KeptRows | None = None) -> None:
+        """`kept` are rows of the same generation, if the transaction is of one."""
         self._connection = connection
+        self._kept = kept
 
     def meta(self) -> dict[str, str]:
         """Returns the rows of the table `meta`, the description of the index."""
@@ -88,10 +92,13 @@ class FactsReader:
 
     def indexed_files(self, ids: Sequence[int]) -> dict[int, IndexedFile]:
         """Returns the files of `ids` by id; ids that do not exist are missing."""
-        found: dict[int, IndexedFile] = {}
-        for batch in _batches(ids):
+        found, missing = _known(None if self._kept is None else self._kept.files, ids)
+        for batch in _batches(missing):
             statement = f"SELECT id, path, language, line_count FROM files WHERE id IN ({_placeholders(batch)})"
-            found.update((row[0], IndexedFile(*row)) for row in self._rows(statement, batch))
+            for row in self._rows(statement, batch):
+                file = found[row[0]] = IndexedFile(*row)
+                if self._kept is not None:
+                    self._kept.files.put(file.id, file)
         return found
 
     def role_ranks(self, ids: Collection[int]) -> dict[int, int]:
@@ -225,19 +232,27 @@ class FactsReader:
         # The definitions of a file are numbered in a row.
         return tuple([Symbol(*row) for row in rows])
 
-    def spans_in_files(self, file_ids: Sequence[int], kinds: Collection[SymbolKind]) -> dict[int, list[DefinitionSpan]]:
+    def spans_in_files(self, file_ids: Sequence[int], kinds: Collection[SymbolKind]) -> dict[int, Sequence[DefinitionSpan]]:
         """Returns the definitions of these kinds in files, in source order, without columns that only answers show: a third of
         the time."""
         columns = "file_id, line_start, id, line_end, parent_id, kind, name, qualified_name"
-        found: dict[int, list[DefinitionSpan]] = {file_id: [] for file_id in file_ids}
-        for batch in _batches_of(list(found), SQLITE_VARIABLES - len(kinds)):
-            where = f"file_id IN ({_placeholders(batch)}) AND kind IN ({_placeholders(tuple(kinds))})"
+        chosen = frozenset(kinds)
+        spans = None if self._kept is None else self._kept.spans
+        known, missing = _known(spans, [(file_id, chosen) for file_id in file_ids])
+        found: dict[int, Sequence[DefinitionSpan]] = {file_id: own for (file_id, _), own in known.items()}
+        read: dict[int, list[DefinitionSpan]] = {file_id: [] for file_id, _ in missing}
+        for batch in _batches_of(list(read), SQLITE_VARIABLES - len(chosen)):
+            where = f"file_id IN ({_placeholders(batch)}) AND kind IN ({_placeholders(chosen)})"
             # Sorted here: that takes a third of the time of SQLite's own sorting.
-            rows = self._rows(f"SELECT {columns} FROM symbols WHERE {where}", (*batch, *kinds))
+            rows = self._rows(f"SELECT {columns} FROM symbols WHERE {where}", (*batch, *chosen))
             rows.sort()
             for file_id, line_start, number, line_end, parent_id, kind, name, qualified_name in rows:
                 span = DefinitionSpan(line_start, number, line_end, parent_id, kind, name, qualified_name)
-                found[file_id].append(span)
+                read[file_id].append(span)
+        for file_id, own in read.items():
+            kept = found[file_id] = tuple(own)
+            if spans is not None:
+                spans.put((file_id, chosen), kept, len(kept) + 1)
         return found
 
     def symbols_named(self, name: str, limit: int) -> list[SymbolRow]:
@@ -330,6 +345,10 @@ class FactsReader:
         """Returns the files whose uses are still to be read. `uses` and `all_uses` know nothing of these."""
         return frozenset([row[0] for row in self._rows("SELECT file_id FROM unread_uses")])
 
+    def has_unread_uses(self) -> bool:
+        """Whether the uses of any file are still to be read."""
+        return bool(self._rows("SELECT 1 FROM unread_uses LIMIT 1"))
+
     def all_uses(self, file_id: int) -> tuple[NameUses, ...]:
         """Returns the uses of all names in a file, sorted by name."""
         rows = self._rows("SELECT names FROM uses WHERE file_id = ?", (file_id,))
@@ -402,8 +421,10 @@ class FactsReader:
 
     def importer_counts(self, languages: Mapping[str, str], cap: int) -> dict[str, int]:
         """Returns how many imports resolve to each path (see `leading_to`), up to `cap`; `languages` are by path."""
-        counts: dict[str, int] = {}
-        for batch in _batches_of(list(languages.items()), COUNTED_TOGETHER):
+        kept = None if self._kept is None else self._kept.importer_counts
+        known, missing = _known(kept, [(path, cap) for path in languages])
+        counts = {path: count for (path, _), count in known.items()}
+        for batch in _batches_of([(path, languages[path]) for path, _ in missing], COUNTED_TOGETHER):
             columns: list[str] = []
             arguments: list[object] = []
             for path, language in batch:
@@ -412,7 +433,10 @@ class FactsReader:
                 columns.append(f"(SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {where} LIMIT ?))")
                 arguments += [*own, cap]
             found = self._rows(f"SELECT {', '.join(columns)}", arguments)[0]
-            counts.update(zip([path for path, _ in batch], map(int, found), strict=True))
+            for (path, _), count in zip(batch, found, strict=True):
+                counts[path] = int(count)
+                if kept is not None:
+                    kept.put((path, cap), int(count))
         return counts
 
     def _rows(self, statement: str, arguments: Sequence[object] = ()) -> list[tuple]:  # type: ignore[type-arg]
@@ -430,6 +454,22 @@ class FactsReader:
     def _imports(self, rest: str, arguments: Sequence[object]) -> list[ImportRow]:
         statement = f"SELECT {IMPORT_COLUMNS} FROM imports i JOIN files f ON f.id = i.file_id {rest}"
         return [ImportRow(*row[:-1]) for row in self._rows(statement, arguments)]
+
+
+def _known(kept: RecentRows[_Key, _Value] | None, keys: Sequence[_Key]) -> tuple[dict[_Key, _Value], Sequence[_Key]]:
+    """Returns the rows that are kept, by key, and the keys of the others."""
+    if kept is None:
+        return {}, keys
+    found: dict[_Key, _Value] = {}
+    missing: list[_Key] = []
+    for key in keys:
+        value = kept.get(key)
+        if value is None:
+            missing.append(key)
+        else:
+            found[key] = value
+    kept.used(found)
+    return found, missing
 
 
 def leading_to(path: str, language: str) -> tuple[str, tuple[str, ...]]:

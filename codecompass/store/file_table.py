@@ -13,6 +13,7 @@ from typing import Final
 
 from codecompass.languages.records import Use
 from codecompass.store.facts import FactsReader, path_range
+from codecompass.store.kept_rows import KeptRows
 
 KEPT_FILES: Final = 200_000
 """The largest table that is cached, in files of about 300 bytes each. A larger one is read each time."""
@@ -143,12 +144,21 @@ class KeptUses:
 
 
 class TableCache:
-    """What questions about one generation share: its file table, read on first use, and uses that it does not hold yet."""
+    """What questions about one generation share: its file table, read on first use, rows that were read before, and uses that it
+    does not hold yet."""
 
     def __init__(self) -> None:
         self.kept_uses: Final = KeptUses()
         self._lock = threading.Lock()
         self._table: FileTable | None = None
+        self._rows: tuple[float, KeptRows] | None = None
+
+    def rows(self, published_at: float) -> KeptRows:
+        """Returns the rows that are kept of what was published at that time: a text can be published again with other facts."""
+        with self._lock:
+            if self._rows is None or self._rows[0] != published_at:
+                self._rows = published_at, KeptRows()
+            return self._rows[1]
 
     def kept(self) -> FileTable | None:
         """Returns the file table if it was read."""

@@ -212,8 +212,9 @@ class TextReader:
 
 def _chunk_hits(found: Sequence[_Found]) -> list[ChunkHit]:
     """Returns what was found, best first; ties by file and line, which is the order of their keys."""
-    by_score = sorted([(-score, key, address) for key, score, address in found])
-    return [unpack_chunk_key(key, -score, address) for score, key, address in by_score]
+    by_score = sorted(found, key=itemgetter(0))
+    by_score.sort(key=itemgetter(1), reverse=True)  # stable: places of one score stay in the order of their keys
+    return [unpack_chunk_key(*each) for each in by_score]
 
 
 def _searcher(directory: Path) -> tantivy.Searcher:

@@ -183,12 +183,14 @@ class IndexWriter:
         rules_fingerprint: str,
         now: float | None = None,
         checkpoint: Callable[[], None] = lambda: None,
+        on_published: Callable[[], None] = lambda: None,
     ) -> IndexMeta:
         """Makes everything written so far durable and visible at once; returns the description of the new generation.
 
         Without changes to files, only the description may change (another branch name), and the generation number stays. The
         writer can be used afterwards. `checkpoint` is called while imports are resolved, which takes time, and may raise; then
-        the writer must be abandoned. Raises PermissionDenied if the system refuses to write; then nothing is published.
+        the writer must be abandoned. `on_published` is called once readers see everything, before what was replaced is removed.
+        Raises PermissionDenied if the system refuses to write; then nothing is published.
         """
         meta = self.meta
         is_described = (completeness, ref, commit, rules_fingerprint) == (
@@ -198,11 +200,13 @@ class IndexWriter:
             meta.rules_fingerprint,
         )
         if not self.epoch.in_transaction and is_described and not self.epoch.is_change:
+            on_published()
             return meta
         with write_guard(self._layout):
             self.epoch.begin()
             self.epoch.rows_written += self._edges.resolve_all(self.manifest, checkpoint)
             self.epoch.publish(completeness=completeness, ref=ref, commit=commit, rules_fingerprint=rules_fingerprint, now=now)
+        on_published()
         self.epoch.clean_up()
         return self.meta
 
