@@ -593,7 +593,10 @@ def search_code(
         offset=request.offset,
         next_offset=hits.next_offset,
         is_verbatim=hits.is_verbatim,
-        suggested_next_actions=_next_actions(snapshot, request, hits, is_expired, is_cut=page.is_cut),
+        # Looking for what to suggest takes as long as a search, and a merged answer suggests nothing of its parts.
+        suggested_next_actions=()
+        if options.is_for_merging
+        else _next_actions(snapshot, request, hits, is_expired, is_cut=page.is_cut),
         metadata=msgspec.structs.replace(
             metadata,
             safety_limit_applied=page.is_cut,

@@ -94,3 +94,15 @@ def test_for_a_suggestion_only_some_of_the_text_is_looked_through(index_of, stat
 
     assert suggested(9) == ["regex", ""]
     assert suggested(3) == [""]
+
+
+def test_an_answer_that_is_merged_with_others_suggests_nothing_of_its_own(index_of, state):
+    snapshot = index_of({"a.py": "HEADER = 1\n"})
+    request = SearchCode(query="header", mode="literal")
+
+    alone = search_code(snapshot, request, state)
+    part = search_code(snapshot, request, state, QueryOptions(n_merged=2))
+
+    assert [action.mode for action in alone.suggested_next_actions] == ["regex", ""]
+    assert part.suggested_next_actions == ()
+    assert (part.results, part.total_candidates) == (alone.results, alone.total_candidates) == ((), 0)
