@@ -135,6 +135,10 @@ class FactsReader:
         """Returns (id, path, language, lines, rank of its role) of every indexed file, by path."""
         return self._rows("SELECT id, path, language, line_count, role_rank FROM files WHERE status = 'indexed' ORDER BY path")
 
+    def order_of_files(self) -> list[tuple[int, int]]:
+        """Returns (rank of its role, id) of every file, sorted by rank, then by path."""
+        return self._rows("SELECT role_rank, id FROM files ORDER BY role_rank, path")
+
     def in_order(self, ids: Collection[int]) -> Iterator[FileOrder]:
         """Yields the files of `ids`, sorted by the rank of their role, then by path. Reads lazily."""
         if len(ids) <= ORDER_BATCH:

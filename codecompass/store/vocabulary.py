@@ -14,8 +14,9 @@ from typing import Final, Protocol
 WALKS: Final = 2
 """Walks through the words of an index before they are kept."""
 
-MAX_FOUND: Final = 2_000
-"""Words of one search; documents with any of more words are found as fast by the walk."""
+MAX_FOUND: Final = 10_000
+"""Words of one search. Documents with one of 5,900 of 88,000 words are found in 17 ms, by the walk in 27; with one of 2,600 in 10
+and 17."""
 
 _END_OF_KEPT: Final = 0x3000
 """Words that begin with a later character (of Chinese, Japanese, Korean) are not kept: there are too many such characters."""

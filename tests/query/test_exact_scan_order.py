@@ -26,7 +26,7 @@ def paths_in_order(snapshot):
     held = snapshot.text.chunks_holding(HAS_NEEDLE)
     paths = dict(snapshot.facts.paths())
     definitions = snapshot.facts.symbols_named("needle", 10)
-    places = [held.place(number) for number in in_order(snapshot.facts, held, definitions)]
+    places = [held.place(number) for number in in_order(snapshot, held, definitions)]
     return [(paths[place.file_id], place.line_start > 1) for place in places]
 
 
