@@ -8,10 +8,10 @@ It never changes, so threads may share it.
 import threading
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import Final
+from typing import Any, Final
 
 from codecompass.languages.records import Use
 from codecompass.store.facts import FactsReader, path_range
@@ -19,6 +19,9 @@ from codecompass.store.rows import FileOrder
 
 KEPT_FILES: Final = 200_000
 """The largest table that is cached, in files of about 300 bytes each. A larger one is read each time."""
+
+KEPT_NAMES: Final = 50
+"""Names whose definitions are kept, 16 bytes for each of up to 2,000 definitions."""
 
 FEW_IN_ORDER: Final = 200
 SHARE_IN_ORDER: Final = 20
@@ -168,11 +171,33 @@ class KeptUses:
                 self._left -= 1 + len(uses)
 
 
+class KeptNames:
+    """The definitions that names of many may refer to, in order: row ids, and the reading that finds each. The latest KEPT_NAMES
+    of them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._names: dict[str, tuple[Sequence[int], tuple[Any, ...]]] = {}
+
+    def get(self, name: str) -> tuple[Sequence[int], tuple[Any, ...]] | None:
+        """Returns the definitions of a name, None if they are not kept."""
+        return self._names.get(name)
+
+    def put(self, name: str, definitions: tuple[Sequence[int], tuple[Any, ...]]) -> None:
+        """Keeps the definitions of a name."""
+        with self._lock:
+            while len(self._names) >= KEPT_NAMES:
+                del self._names[next(iter(self._names))]
+            self._names[name] = definitions
+
+
 class TableCache:
-    """What questions about one generation share: its file table, read on first use, and uses that it does not hold yet."""
+    """What questions about one generation share: its file table and the order of its files, read on first use, the definitions of
+    names of many, and uses that it does not hold yet."""
 
     def __init__(self) -> None:
         self.kept_uses: Final = KeptUses()
+        self.kept_names: Final = KeptNames()
         self._lock = threading.Lock()
         self._table: FileTable | None = None
         self._ordering: FileOrdering | None = None

@@ -50,8 +50,8 @@ class Narrowing(Struct, frozen=True):
 
     With `is_everything` every text is a candidate. With `is_by_ascii` a token with a closed end may be followed by a non-ASCII
     letter. `may_be_one_long_word` if a text can match that has none of the alternatives, in a word that is too long to be found.
-    `pieces` are lower-case: a text that matches but lacks a need has one of them in a word that cannot be found by its letters; None
-    if that is not known.
+    `pieces` are lower-case: a text that matches but lacks a need has one of them in a word that cannot be found by its letters.
+    They are None if that is not known.
     """
 
     alternatives: tuple[tuple[Need, ...], ...] = ()
