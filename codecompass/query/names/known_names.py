@@ -1,7 +1,7 @@
 """The definitions that a name may refer to, in order, of which an answer shows a page.
 
-A thousand targets of a build may have one name. Reading and ordering them takes 5 ms, and each page, and each later question about
-the name, needs the same order. So it is kept for the generation, as row ids.
+A thousand targets of a build may have one name. Reading and ordering them takes 5 ms, and each page, and each later question
+about the name, needs the same order. So it is kept for the generation, as row ids.
 """
 
 from array import array
