@@ -25,11 +25,11 @@ def test_the_module_that_reads_a_file_is_named(cli, tmp_path: Path):
     read = cli("languages", "--why", str(script), "--json").json
 
     assert done.out.strip().endswith(
-        "deploy: python, read by codecompass.languages.python with the grammar python: definitions, imports, uses, registered"
-        "; marked strings are read as other languages"
+        "deploy: python, read by codecompass.languages.scripting.python with the grammar python: definitions, imports, uses, "
+        "registered; marked strings are read as other languages"
     )
     assert read["language"] == "python"
-    assert read["support"]["module"] == "codecompass.languages.python"
+    assert read["support"]["module"] == "codecompass.languages.scripting.python"
 
 
 def test_a_file_that_no_module_reads_is_searched_as_text(cli, tmp_path: Path):

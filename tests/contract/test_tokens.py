@@ -55,7 +55,7 @@ async def test_hits_are_small_and_default_answers_bounded(own_code):
     for tool, arguments in asked:
         answer = await own_code.answer(tool, **arguments)
         assert len(answer.payload) <= DEFAULT_ANSWER_BYTES
-    for path in ("languages/kotlin.py", "actors/workspace.py", "transport/mcp/wire.py"):
+    for path in ("languages/jvm/kotlin.py", "actors/workspace.py", "transport/mcp/wire.py"):
         assert len((await own_code.answer("get_file_outline", path=path)).payload) <= DEFAULT_ANSWER_BYTES
 
 

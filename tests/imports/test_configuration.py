@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from codecompass.languages.ecmascript_configuration import RECORDS
+from codecompass.languages.ecmascript.ecmascript_configuration import RECORDS
 from codecompass.languages.imports import module_roots
 from codecompass.languages.imports.configuration import MAX_ROOTS_PER_FILE
 from codecompass.languages.imports.jsonc import decode_jsonc

@@ -10,8 +10,8 @@ from codecompass.languages.imports import InMemoryPaths, ModuleRoot, import_tail
 from codecompass.languages.imports.configuration import MAX_ROOTS_PER_FILE
 from codecompass.languages.imports.paths import MAX_SAME_SUFFIX, SuffixIndex, ending_in
 from codecompass.languages.imports.resolution import MAX_DIRECTORIES
-from codecompass.languages.python_imports import MAX_PYTHON_DIRECTORIES
 from codecompass.languages.records import Import
+from codecompass.languages.scripting.python_imports import MAX_PYTHON_DIRECTORIES
 from codecompass.languages.walk.extract import MAX_IMPORT_LENGTH, MAX_IMPORT_PARTS, MAX_IMPORTS_PER_FILE
 
 SEPARATORS = {"php": "\\", "rust": "::", "ruby": "/", "go": "/", "c": "/", "cpp": "/", "objectivec": "/", "bash": "/"}

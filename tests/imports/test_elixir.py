@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.languages.elixir_imports import underscore
+from codecompass.languages.beam.elixir_imports import underscore
 from tests.support.imports import repository, target
 
 APPLICATION = repository(

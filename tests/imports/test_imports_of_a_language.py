@@ -57,7 +57,7 @@ def test_the_engine_loads_no_language_before_it_is_asked_about_one():
 
     done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
 
-    assert done.stdout.splitlines() == ["[]", "['codecompass.languages.python_imports']"]
+    assert done.stdout.splitlines() == ["[]", "['codecompass.languages.scripting.python_imports']"]
 
 
 def _tails(item: Import, _from_path: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ import random
 import pytest
 from tree_sitter_language_pack import get_parser
 
-from codecompass.languages.c_preprocessing import prepare, prepare_cpp
+from codecompass.languages.c_family.c_preprocessing import prepare, prepare_cpp
 
 
 def squeezed(source: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 from tree_sitter_language_pack import get_parser
 
 from codecompass import languages
-from codecompass.languages.haskell_syntax import prepare
+from codecompass.languages.functional.haskell_syntax import prepare
 from codecompass.languages.walk.extract import extract, parse
 
 

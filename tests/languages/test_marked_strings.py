@@ -3,7 +3,7 @@
 import pytest
 
 from codecompass.languages import load
-from codecompass.languages.marked_strings import marked
+from codecompass.languages.templates.marked_strings import marked
 from codecompass.worker.parsing import interrupting_limit
 
 CPU_SECONDS = 3

@@ -21,11 +21,8 @@ PACKAGE = Path(codecompass.__file__).parent
 TABLES = ("languages/table.py", "languages/detect.py")
 """Where languages are named besides their modules: how files of each are recognised."""
 
-SHARED = (
-    "__init__ binding chunk display ecosystems language module_paths moved_names "
-    "nodes records support unspaced words written_types"
-)
-"""The modules of the package that are of no language; the others are those of languages, and of families of them."""
+MECHANISMS = ("languages", "imports", "uses", "walk")
+"""The folders whose modules are of no language; the others hold those of languages, each of a family of them."""
 
 OTHER_MEANINGS = {
     ("cli/commands/installation.py", "bash"): "a shell whose completion is installed",
@@ -45,7 +42,7 @@ OTHER_MEANINGS = {
 
 
 def is_of_language(path: Path) -> bool:
-    return path.parent == PACKAGE / "languages" and path.stem not in SHARED.split()
+    return path.is_relative_to(PACKAGE / "languages") and path.parent.name not in MECHANISMS
 
 
 def named_languages(path: Path) -> Iterator[tuple[str, str]]:

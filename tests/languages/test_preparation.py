@@ -2,7 +2,9 @@
 
 import pytest
 
-from codecompass.languages import csharp, kotlin, scala, swift, zig
+from codecompass.languages.dotnet import csharp
+from codecompass.languages.jvm import kotlin, scala
+from codecompass.languages.systems import swift, zig
 
 CASES = {
     csharp: [

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codecompass.languages import described
+from codecompass.languages.ecmascript.vue import vue_code
 from codecompass.languages.uses.occurrences import occurrences
-from codecompass.languages.vue import vue_code
 from codecompass.languages.walk.extract import Extraction
 from codecompass.languages.walk.markup import braces_code, in_pascal_case
 from codecompass.languages.walk.regions import uses_in_regions, with_regions

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from codecompass.languages.shell_words import MAX_DEPTH, shell_words
+from codecompass.languages.shells.shell_words import MAX_DEPTH, shell_words
 from codecompass.worker.parsing import interrupting_limit
 
 CPU_SECONDS = 3

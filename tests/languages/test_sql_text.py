@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codecompass.languages.sql_text import Include, Script, Statement
+from codecompass.languages.schemas.sql_text import Include, Script, Statement
 
 
 def statements_in(text):

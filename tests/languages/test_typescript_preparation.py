@@ -3,7 +3,7 @@
 from tree_sitter_language_pack import get_parser
 
 from codecompass import languages
-from codecompass.languages.ecmascript import prepare
+from codecompass.languages.ecmascript.ecmascript import prepare
 from codecompass.languages.walk.extract import extract, parse
 
 INTERFACES = """\

@@ -1,0 +1,1 @@
+"""Elixir, Erlang and Gleam."""

@@ -1,0 +1,1 @@
+"""Files that say how something is built."""

@@ -1,0 +1,1 @@
+"""C and the languages that add to it: C++, Objective-C, and those of graphics processors."""

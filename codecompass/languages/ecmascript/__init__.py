@@ -1,0 +1,1 @@
+"""JavaScript and TypeScript, and the components of pages that are written in them."""

@@ -1,0 +1,1 @@
+"""Functional languages, Lisps and Nix."""

@@ -1,0 +1,1 @@
+"""Java, Kotlin, Scala and Groovy."""

@@ -1,0 +1,1 @@
+"""Languages that are compiled to machine code or to contracts, with types that are declared."""

@@ -1,0 +1,1 @@
+"""Templates, and strings, that hold code of another language."""
