@@ -57,9 +57,6 @@ def facts_guard() -> Iterator[None]:
         raise IndexDamaged(f"the index cannot be read ({error}). {REBUILD}") from error
 
 
-ORDER_BATCH: Final = 2_000
-"""Files whose order is read in one query, which takes 0.5 ms."""
-
 MAX_MATCHED: Final = 4096
 """No end of a path and no module name is longer, in characters. SQLite refuses patterns of 50,000 bytes with the same error as
 for a damaged file."""
@@ -140,22 +137,11 @@ class FactsReader:
         return self._rows("SELECT role_rank, id FROM files ORDER BY role_rank, path")
 
     def in_order(self, ids: Collection[int]) -> Iterator[FileOrder]:
-        """Yields the files of `ids`, sorted by the rank of their role, then by path. Reads lazily."""
-        if len(ids) <= ORDER_BATCH:
-            found: list[tuple[int, str, int]] = []
-            for batch in _batches(list(ids)):
-                found += self._rows(f"SELECT role_rank, path, id FROM files WHERE id IN ({_placeholders(batch)})", batch)
-            yield from (FileOrder(rank, file_id) for rank, _, file_id in sorted(found))
-            return
-        # Looking up this many takes longer than reading the whole database index, which has this order.
-        rows = self._rows("SELECT role_rank, path, id FROM files ORDER BY role_rank, path LIMIT ?", (ORDER_BATCH,))
-        while rows:
-            yield from [FileOrder(rank, file_id) for rank, _, file_id in rows if file_id in ids]
-            rows = self._rows(
-                # With a subquery for the two values, the database index would be read from the beginning of the rank each time.
-                "SELECT role_rank, path, id FROM files WHERE (role_rank, path) > (?, ?) ORDER BY role_rank, path LIMIT ?",
-                (*rows[-1][:2], ORDER_BATCH),
-            )
+        """Yields the files of `ids`, sorted by the rank of their role, then by path."""
+        found: list[tuple[int, str, int]] = []
+        for batch in _batches(list(ids)):
+            found += self._rows(f"SELECT role_rank, path, id FROM files WHERE id IN ({_placeholders(batch)})", batch)
+        yield from (FileOrder(rank, file_id) for rank, _, file_id in sorted(found))
 
     def paths_ending(self, suffix: str, limit: int) -> list[str]:
         """Returns indexed paths equal to `suffix` or ending in `/suffix`, case-insensitively, shortest first."""

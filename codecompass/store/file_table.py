@@ -25,7 +25,9 @@ KEPT_NAMES: Final = 50
 
 FEW_IN_ORDER: Final = 200
 SHARE_IN_ORDER: Final = 20
-"""Fewer files, or a smaller share of all, are sorted by looking them up; for more, the order of all is read once and kept."""
+MOST_IN_ORDER: Final = 2_000
+"""Fewer files, or a smaller share of all, are sorted by looking them up, which takes 1 us each; for more, the order of all is read
+once and kept."""
 
 KEPT_USES: Final = 100_000
 """Pairs of a file and a name, and uses: 20 MB. They are needed only until the background has read all."""
@@ -206,7 +208,7 @@ class TableCache:
         """Yields the files of `ids`, of `n_files`, sorted by the rank of their role, then by path. `facts` must be of the
         generation of this cache."""
         ordering = self._ordering
-        if ordering is None and (len(ids) <= max(FEW_IN_ORDER, n_files // SHARE_IN_ORDER) or n_files > KEPT_FILES):
+        if ordering is None and len(ids) <= min(max(FEW_IN_ORDER, n_files // SHARE_IN_ORDER), MOST_IN_ORDER):
             return facts.in_order(ids)
         if ordering is None:
             # At worst two threads read the same.
