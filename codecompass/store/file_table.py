@@ -26,7 +26,7 @@ KEPT_NAMES: Final = 50
 FEW_IN_ORDER: Final = 200
 SHARE_IN_ORDER: Final = 20
 MOST_IN_ORDER: Final = 2_000
-"""Fewer files, or a smaller share of all, are sorted by looking them up, which takes 1 us each; for more, the order of all is read
+"""Fewer files, or a smaller share of all, are sorted by looking them up, at 1 us each; for more, the order of all is read
 once and kept."""
 
 KEPT_USES: Final = 100_000
