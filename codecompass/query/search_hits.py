@@ -167,6 +167,8 @@ class Hits(Struct, frozen=True, kw_only=True):
     """The words that were searched for, if any were."""
     is_partial: bool = False
     """Whether the search ended early."""
+    is_in_other_case: bool | None = None
+    """Whether a literal that was not found stands in the index in another case; None if that is not known."""
 
 
 def score_above(above: float, index: int) -> float:

@@ -59,9 +59,6 @@ def facts_guard() -> Iterator[None]:
         raise IndexDamaged(f"the index cannot be read ({error}). {REBUILD}") from error
 
 
-ORDER_BATCH: Final = 2_000
-"""Files whose order is read in one query, which takes 0.5 ms."""
-
 MAX_MATCHED: Final = 4096
 """No end of a path and no module name is longer, in characters. SQLite refuses patterns of 50,000 bytes with the same error as
 for a damaged file."""
@@ -73,7 +70,7 @@ class FactsReader:
     def __init__(self, connection: sqlite3.Connection, kept: KeptRows | None = None) -> None:
         """`kept` are rows of the same generation, if the transaction is of one."""
         self._connection = connection
-        self._kept = kept
+        self.kept: Final = kept
 
     def meta(self) -> dict[str, str]:
         """Returns the rows of the table `meta`, the description of the index."""
@@ -92,13 +89,13 @@ class FactsReader:
 
     def indexed_files(self, ids: Sequence[int]) -> dict[int, IndexedFile]:
         """Returns the files of `ids` by id; ids that do not exist are missing."""
-        found, missing = _known(None if self._kept is None else self._kept.files, ids)
+        found, missing = _known(None if self.kept is None else self.kept.files, ids)
         for batch in _batches(missing):
             statement = f"SELECT id, path, language, line_count FROM files WHERE id IN ({_placeholders(batch)})"
             for row in self._rows(statement, batch):
                 file = found[row[0]] = IndexedFile(*row)
-                if self._kept is not None:
-                    self._kept.files.put(file.id, file)
+                if self.kept is not None:
+                    self.kept.files.put(file.id, file)
         return found
 
     def role_ranks(self, ids: Collection[int]) -> dict[int, int]:
@@ -142,23 +139,16 @@ class FactsReader:
         """Returns (id, path, language, lines, rank of its role) of every indexed file, by path."""
         return self._rows("SELECT id, path, language, line_count, role_rank FROM files WHERE status = 'indexed' ORDER BY path")
 
+    def order_of_files(self) -> list[tuple[int, int]]:
+        """Returns (rank of its role, id) of every file, sorted by rank, then by path."""
+        return self._rows("SELECT role_rank, id FROM files ORDER BY role_rank, path")
+
     def in_order(self, ids: Collection[int]) -> Iterator[FileOrder]:
-        """Yields the files of `ids`, sorted by the rank of their role, then by path. Reads lazily."""
-        if len(ids) <= ORDER_BATCH:
-            found: list[tuple[int, str, int]] = []
-            for batch in _batches(list(ids)):
-                found += self._rows(f"SELECT role_rank, path, id FROM files WHERE id IN ({_placeholders(batch)})", batch)
-            yield from (FileOrder(rank, file_id) for rank, _, file_id in sorted(found))
-            return
-        # Looking up this many takes longer than reading the whole database index, which has this order.
-        rows = self._rows("SELECT role_rank, path, id FROM files ORDER BY role_rank, path LIMIT ?", (ORDER_BATCH,))
-        while rows:
-            yield from [FileOrder(rank, file_id) for rank, _, file_id in rows if file_id in ids]
-            rows = self._rows(
-                # With a subquery for the two values, the database index would be read from the beginning of the rank each time.
-                "SELECT role_rank, path, id FROM files WHERE (role_rank, path) > (?, ?) ORDER BY role_rank, path LIMIT ?",
-                (*rows[-1][:2], ORDER_BATCH),
-            )
+        """Yields the files of `ids`, sorted by the rank of their role, then by path."""
+        found: list[tuple[int, str, int]] = []
+        for batch in _batches(list(ids)):
+            found += self._rows(f"SELECT role_rank, path, id FROM files WHERE id IN ({_placeholders(batch)})", batch)
+        yield from (FileOrder(rank, file_id) for rank, _, file_id in sorted(found))
 
     def paths_ending(self, suffix: str, limit: int) -> list[str]:
         """Returns indexed paths equal to `suffix` or ending in `/suffix`, case-insensitively, shortest first."""
@@ -237,7 +227,7 @@ class FactsReader:
         the time."""
         columns = "file_id, line_start, id, line_end, parent_id, kind, name, qualified_name"
         chosen = frozenset(kinds)
-        spans = None if self._kept is None else self._kept.spans
+        spans = None if self.kept is None else self.kept.spans
         known, missing = _known(spans, [(file_id, chosen) for file_id in file_ids])
         found: dict[int, Sequence[DefinitionSpan]] = {file_id: own for (file_id, _), own in known.items()}
         read: dict[int, list[DefinitionSpan]] = {file_id: [] for file_id, _ in missing}
@@ -421,7 +411,7 @@ class FactsReader:
 
     def importer_counts(self, languages: Mapping[str, str], cap: int) -> dict[str, int]:
         """Returns how many imports resolve to each path (see `leading_to`), up to `cap`; `languages` are by path."""
-        kept = None if self._kept is None else self._kept.importer_counts
+        kept = None if self.kept is None else self.kept.importer_counts
         known, missing = _known(kept, [(path, cap) for path in languages])
         counts = {path: count for (path, _), count in known.items()}
         for batch in _batches_of([(path, languages[path]) for path, _ in missing], COUNTED_TOGETHER):

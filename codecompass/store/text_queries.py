@@ -55,12 +55,15 @@ class Narrowing(Struct, frozen=True):
 
     With `is_everything` every text is a candidate. With `is_by_ascii` a token with a closed end may be followed by a non-ASCII
     letter. `may_be_one_long_word` if a text can match that has none of the alternatives, in a word that is too long to be found.
+    `pieces` are lower-case: a text that matches but lacks a need has one of them in a word that cannot be found by its letters.
+    They are None if that is not known.
     """
 
     alternatives: tuple[tuple[Need, ...], ...] = ()
     is_everything: bool = True
     is_by_ascii: bool = False
     may_be_one_long_word: bool = False
+    pieces: tuple[str, ...] | None = None
 
 
 class FieldBoost(Struct, frozen=True):
@@ -177,8 +180,15 @@ class QueryBuilder:
         """Returns the query for all chunks of a file."""
         return _all_of(self._term("record", CHUNK_RECORD), tantivy.Query.term_query(self._schema, "file_id", file_id))
 
-    def narrowed(self, narrowing: Narrowing, where: Filter, n_documents: int, has_more: "HasMore") -> tantivy.Query:
-        """Returns the query for the chunks that a scan must read. `n_documents` is the number of documents in the index."""
+    def with_odd_words(self, where: Filter) -> tantivy.Query:
+        """Returns the query for the chunks with a word that cannot be found by its letters."""
+        return _all_of(self._term("record", CHUNK_RECORD), *self._filters(where), self._term("names", ODD_WORD_MARK))
+
+    def narrowed(
+        self, narrowing: Narrowing, where: Filter, n_documents: int, has_more: "HasMore", *, with_odd: bool = True
+    ) -> tantivy.Query:
+        """Returns the query for the chunks that a scan must read; with `with_odd` False, without those that can only match in a
+        word that cannot be found by its letters. `n_documents` is the number of documents in the index."""
         musts = [self._term("record", CHUNK_RECORD), *self._filters(where)]
         if not narrowing.is_everything:
             is_quick = self._vocabulary is not None and self._vocabulary.is_kept
@@ -187,7 +197,8 @@ class QueryBuilder:
             if sum(need[0].is_start_open for needs in alternatives for need in needs) > 1 < len(alternatives):
                 alternatives = _with_shared_walk(alternatives)
             choices = [self._all_needs(needs, narrowing.is_by_ascii, few, has_more) for needs in alternatives]
-            musts.append(_any_of(self._term("names", ODD_WORD_MARK), *choices))
+            odd = [self._term("names", ODD_WORD_MARK)] if with_odd else []
+            musts.append(_any_of(*odd, *choices))
         return _all_of(*musts)
 
     def _all_needs(self, needs: Sequence[Need], is_by_ascii: bool, few: int, has_more: "HasMore") -> tantivy.Query:
