@@ -190,7 +190,7 @@ def _is_tail(path: tuple[str, ...], front: tuple[str, ...], ending: str) -> bool
 def allowed(rows: Iterable[SymbolRow], where: Filter, kinds: frozenset[SymbolKind] | None) -> list[SymbolRow]:
     """Returns the rows that pass a request's filters, in their order."""
     is_allowed = passes(where)
-    return [row for row in rows if has_kind(row, kinds) and is_allowed(row.file_id, row.language)]
+    return [row for row in rows if has_kind(row, kinds) and is_allowed(row.file_id, row.file_language)]
 
 
 _HANDLE: Final = lazy.pattern(r"[0-9a-f]{16}")
