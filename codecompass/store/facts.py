@@ -442,7 +442,18 @@ class FactsReader:
 
     def _symbols(self, rest: str, arguments: Sequence[object]) -> list[SymbolRow]:
         statement = f"SELECT {SYMBOL_COLUMNS} FROM symbols s JOIN files f ON f.id = s.file_id {rest}"
-        return [SymbolRow(*row) for row in self._rows(statement, arguments)]
+        rows = [SymbolRow(*row) for row in self._rows(statement, arguments)]
+        return [row if row.language == row.file_language else self._apart(row) for row in rows]
+
+    def _apart(self, row: SymbolRow) -> SymbolRow:
+        """Returns a definition in a region without the kind of a parent in another language: it is no member of that."""
+        if row.parent_kind is None:
+            return row
+        same = self._rows(
+            "SELECT 1 FROM row_languages WHERE file_id = ? AND is_import = 0 AND row_id = ? AND language = ?",
+            (row.file_id, row.parent_id, row.language),
+        )
+        return row if same else replace(row, parent_kind=None)
 
     def _imports(self, rest: str, arguments: Sequence[object]) -> list[ImportRow]:
         statement = f"SELECT {IMPORT_COLUMNS} FROM imports i JOIN files f ON f.id = i.file_id {rest}"

@@ -1,7 +1,8 @@
 """Strings of other languages: SQL, GraphQL, CSS and HTML, where the code says which of them a string holds.
 
 It says so by a tag (`gql`, `sql`, `styled.x`), a comment (`/* sql */`, `// language=SQL`, `-- sql` in the string) or the word
-that ends a heredoc (`<<~SQL`). What is defined in such a string is defined in the file.
+that ends a heredoc (`<<~SQL`). What is defined in such a string is defined in the file. A string that begins like a statement of
+SQL in capitals (`SELECT ..`) says so too, but defines nothing: schemas of tests and of generated code are in such strings.
 """
 
 import re
@@ -33,14 +34,19 @@ _INJECTED: Final = rf"(?://|\#|--|/\*)[ \t]*+language=(?P<injected>{_WORD})\b[^\
 _INSIDE: Final = (
     r"(?P<quoted>(?=(?:\"\"\"|'''|[\"'`])\s{0,200}+(?:--[ \t]*+(?P<in_sql>(?i:sql))|\#[ \t]*+(?P<in_graphql>(?i:graphql)))\b))"
 )
+_STATEMENT: Final = (
+    r"(?P<statement>(?=(?:\"\"\"|'''|[\"'`])\s{0,200}+"
+    r"(?:SELECT\s[^\"'`]{0,2000}?\sFROM\s|INSERT\s{1,9}INTO\s|UPDATE\s[^\"'`]{0,200}?\sSET\s|DELETE\s{1,9}FROM\s)))"
+)
 _HEREDOC: Final = rf"<<[<~-]?[ \t]*+[\"']?(?P<heredoc>{_WORD})\b[\"']?[^\n]*+\n"
-_OPENING: Final = lazy.pattern("|".join((_TAG, _COMMENT, _INJECTED, _INSIDE, _HEREDOC)))
+_OPENING: Final = lazy.pattern("|".join((_TAG, _COMMENT, _INJECTED, _INSIDE, _HEREDOC, _STATEMENT)))
 _STRING: Final = lazy.pattern(
     r"`(?P<template>(?>(?:[^`\\]++|\\.)*))`|\"\"\"(?P<triple>(?>(?:[^\"\\]++|\\.|\"(?!\"\"))*))\"\"\""
     r"|'''(?P<single_triple>(?>(?:[^'\\]++|\\.|'(?!''))*))'''|\"(?P<double>(?>(?:[^\"\\\n]++|\\.)*))\"|'(?P<single>(?>(?:[^'\\\n]++|\\.)*))'",
     re.DOTALL,
 )
 _INTERPOLATION: Final = lazy.pattern(r"[$#]\{[^{}]*+(?>(?:\{[^{}]*+\}[^{}]*+)*)\}")
+_PLACEHOLDER: Final = lazy.pattern(r"%(?:\(\w++\))?[sd]")
 _DEFINES: Final = lazy.pattern(r"\bcreate\b", re.IGNORECASE)
 
 
@@ -60,13 +66,19 @@ def marked(text: str) -> Iterator[Region]:
             start, end = string.span(string.lastgroup or 0)
             # The mark in a string is not a comment about what follows.
             start = max(start, match.end("in_sql"), match.end("in_graphql"))
-            word = match["word"] or match["injected"] or match["in_sql"] or match["in_graphql"] or match["styled"] or match["tag"]
+            marks = ("word", "injected", "in_sql", "in_graphql", "styled", "tag")
+            word = next((match[mark] for mark in marks if match[mark]), "sql")
         at = end
         language = _LANGUAGES[word.lower()]
         code = text[start:end]
-        # Queries define nothing.
-        if language != "sql" or _DEFINES.search(code):
-            yield Region(language, start, end, _INTERPOLATION.sub(_instead, code) if "{" in code else None)
+        code = _INTERPOLATION.sub(_instead, code) if "{" in code else code
+        if language != "sql":
+            yield Region(language, start, end, code)
+        elif match["statement"] is None and _DEFINES.search(code):
+            yield Region(language, start, end, code)
+        else:
+            # Queries define nothing.
+            yield Region(language, start, end, blank(code), _PLACEHOLDER.sub(_instead, code))
 
 
 def _instead(match: re.Match[str]) -> str:
@@ -74,27 +86,28 @@ def _instead(match: re.Match[str]) -> str:
     return blank(match[0]) if "\n" in match[0] else "_" * len(match[0])
 
 
+_STATEMENTS: Final = (b"FROM ", b"INSERT INTO ", b" SET ")
 _COMMENTED: Final = (b"language=", b"/* sql", b"/*sql", b"/* SQL", b"/* GraphQL", b"/* graphql", b"/*GraphQL")
 _QUOTED: Final = (b"-- sql", b"--sql", b"#graphql")
 
 TAGGED_STRINGS: Final = Regions(
     holds="marked strings",
     found=marked,
-    marks=(b"gql`", b"gql<", b"graphql`", b"graphql(", b"sql`", b"sql<", b"css`", b"html`", b"styled", *_COMMENTED, b"#graphql"),
+    marks=(b"gql`", b"gql<", b"graphql`", b"graphql(", b"sql`", b"sql<", b"css`", b"html`", b"styled", *_COMMENTED, b"#graphql", *_STATEMENTS),
 )
 """For languages whose templates have tags."""
 
 COMMENTED_STRINGS: Final = Regions(
-    holds="marked strings", found=marked, marks=(b"language=", b"/* sql", b"/* SQL", b"/* language=")
+    holds="marked strings", found=marked, marks=(b"language=", b"/* sql", b"/* SQL", *_STATEMENTS)
 )
 """For languages whose comments mark strings."""
 
-QUOTED_STRINGS: Final = Regions(holds="marked strings", found=marked, marks=(b"language=", *_QUOTED))
+QUOTED_STRINGS: Final = Regions(holds="marked strings", found=marked, marks=(b"language=", *_QUOTED, *_STATEMENTS))
 """For languages in which the text of a string itself is marked."""
 
 HEREDOCS: Final = Regions(
     holds="marked strings",
     found=marked,
-    marks=(b"<<~SQL", b"<<-SQL", b"<<SQL", b"<<'SQL", b'<<"SQL', b"<<~GRAPHQL", b"<<'GRAPHQL", b"<<GRAPHQL"),
+    marks=(b"<<~SQL", b"<<-SQL", b"<<SQL", b"<<'SQL", b'<<"SQL', b"<<~GRAPHQL", b"<<'GRAPHQL", b"<<GRAPHQL", *_STATEMENTS),
 )
 """For languages with heredocs."""

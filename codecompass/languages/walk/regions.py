@@ -234,7 +234,7 @@ def uses_in_file(
     is_searched = regions is None or not regions.are_all
     if is_searched:
         found.add(language, text, own, None)
-    found.add_regions(contents.regions, text, family_of(language) if is_searched else None, range(1, text.count("\n") + 2))
+    found.add_regions(contents.regions, text, "" if is_searched else language, range(1, text.count("\n") + 2))
     return found.all()
 
 
@@ -250,16 +250,17 @@ class _Uses:
 
     def add(self, language: str, text: str, symbols: Sequence[Symbol], lines: Sequence[int] | None) -> None:
         """Adds the uses in a text; `lines` are those of the file for each of its own, None if they are the same."""
-        is_own = family_of(language) == self._family
-        for each in self._occurrences(self._language if is_own else language, text, symbols):
-            uses = self._found.setdefault((each.name, "" if is_own else language), [])
+        noted = "" if family_of(language) == self._family else language
+        for each in self._occurrences(language, text, symbols):
+            uses = self._found.setdefault((each.name, noted), [])
             if lines is None:
                 uses += each.uses
             else:
                 uses += [replace(use, line=lines[min(use.line, len(lines)) - 1]) for use in each.uses]
 
-    def add_regions(self, regions: Sequence[ReadRegion], text: str, searched: str | None, lines: Sequence[int]) -> None:
-        """Adds the uses in regions of a text, except in those of the family in which the text itself was searched."""
+    def add_regions(self, regions: Sequence[ReadRegion], text: str, whole: str, lines: Sequence[int]) -> None:
+        """Adds the uses in regions of a text. If it is nothing but code, the rules of its language `whole` hold for all of that
+        family in it: those of a component know markup."""
         line, at = 1, 0
         for read in regions:
             region = read.region
@@ -269,10 +270,9 @@ class _Uses:
             inside = lines[line - 1 : line - 1 + n_lines]
             if region.lines is not None:
                 inside = [lines[number - 1] for number in region.lines]
-            family = family_of(region.language)
-            if family != searched:
-                self.add(region.language, code if region.searched is None else region.searched, read.symbols, inside)
-            self.add_regions(read.inner, code, family, inside)
+            language = whole if whole and family_of(whole) == family_of(region.language) else region.language
+            self.add(language, code if region.searched is None else region.searched, read.symbols, inside)
+            self.add_regions(read.inner, code, "", inside)
 
     def all(self) -> tuple[NameUses, ...]:
         """Returns what was found, by name."""

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codecompass import lazy
 from codecompass.languages import described
@@ -219,7 +220,11 @@ class Definitions:
         if known is None:
             rows = self._facts.symbols_in_file(file_id)
             symbols = tuple([row for row in rows if row.language == language or family_of(row.language) == family])
-            others = () if len(symbols) == len(rows) else tuple([row for row in rows if family_of(row.language) != family])
+            others: tuple[SymbolRow, ...] = ()
+            if len(symbols) < len(rows):
+                others = tuple([row for row in rows if family_of(row.language) != family])
+                around = {row.id for row in others}
+                symbols = tuple([replace(row, parent_id=None) if row.parent_id in around else row for row in symbols])
             by_name: dict[str, list[SymbolRow]] = {}
             for symbol in symbols:
                 if symbol.kind != "impl":  # named after a type that may be defined elsewhere
