@@ -206,7 +206,7 @@ class Binder:
         if name in rules.built_in and not any(row.qualified_name == name for row in family):
             return ELSEWHERE
         free = [row for row in family if not is_member(row) or row.kind in TYPE_KINDS]
-        if binding.has_no_other_names:
+        if binding.has_no_other_names and file.is_within:
             # The scripts of a page share one scope, with files that it may load through other templates, but with no modules.
             free = [row for row in free if not row.signature.startswith("export ")]
         if binding.macros_are_everywhere:
