@@ -7,15 +7,7 @@ from codecompass.query import find_references, get_call_graph, get_symbol_hierar
 
 SITE = {
     "static/menu.js": (
-        "function openMenu(name) {\n"
-        "  return name;\n"
-        "}\n"
-        "\n"
-        "class Drawer {\n"
-        "  slide(width) {\n"
-        "    return width;\n"
-        "  }\n"
-        "}\n"
+        "function openMenu(name) {\n  return name;\n}\n\nclass Drawer {\n  slide(width) {\n    return width;\n  }\n}\n"
     ),
     "static/tool.mjs": "export function measure(a) {\n  return a;\n}\n",
     "static/site.css": ":root {\n  --accent: #123456;\n}\n",
@@ -40,9 +32,7 @@ SITE = {
         "</body>\n"
         "</html>\n"
     ),
-    "pages/mail.jinja": (
-        "{% block body %}\n<script>\nfunction mailTo() { openMenu({{ name }}); }\n</script>\n{% endblock %}\n"
-    ),
+    "pages/mail.jinja": ("{% block body %}\n<script>\nfunction mailTo() { openMenu({{ name }}); }\n</script>\n{% endblock %}\n"),
     "pages/card.vue": (
         "<template><p>{{ size }}</p></template>\n"
         "<script>\nimport { measure } from '../static/tool.mjs';\nexport default { data() { return { size: measure(1) }; } };\n</script>\n"
@@ -80,7 +70,7 @@ DATA = {
         '    return "the orders are FROM here", orders\n'
     ),
     "app/store.go": (
-        "package app\n\nfunc Load(db DB) {\n\tdb.Query(`\n\t\tSELECT id\n\t\tFROM orders\n\t`)\n\tdb.Exec(\"DELETE FROM orders\")\n}\n"
+        'package app\n\nfunc Load(db DB) {\n\tdb.Query(`\n\t\tSELECT id\n\t\tFROM orders\n\t`)\n\tdb.Exec("DELETE FROM orders")\n}\n'
     ),
     "app/Store.java": 'class Store {\n  void save() {\n    run("INSERT INTO orders (id) VALUES (?)");\n  }\n}\n',
     "app/store.rb": "class Store\n  def all\n    run(<<~SQL)\n      SELECT * FROM orders\n    SQL\n  end\nend\n",

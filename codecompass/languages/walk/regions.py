@@ -130,7 +130,9 @@ class _Walk:
                 break
             self._n_left -= 1
             code = region.text_in(text)
-            alone = self._read(region.language, code, self._path)
+            # A grammar is not loaded for what only uses names.
+            is_read = region.searched is None or not code.isspace()
+            alone = self._read(region.language, code, self._path) if is_read else replace(own, symbols=(), imports=())
             if alone is None:
                 continue
             contents = self.contents(region.language, code, alone, depth + 1)
