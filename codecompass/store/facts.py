@@ -41,8 +41,8 @@ FILE_COLUMNS: Final = (
 )
 # A LEFT JOIN would read all rows of the joined table if it is a view, see overlay.py.
 _LANGUAGE: Final = (
-    "coalesce((SELECT r.language FROM row_languages r WHERE r.file_id = {0}.file_id AND r.is_import = {1} AND r.row_id = {0}.id), "
-    "f.language)"
+    "coalesce((SELECT r.language FROM row_languages r "
+    "WHERE r.file_id = {0}.file_id AND r.is_import = {1} AND r.row_id = {0}.id), f.language)"
 )
 SYMBOL_LANGUAGE: Final = _LANGUAGE.format("s", 0)
 IMPORT_LANGUAGE: Final = _LANGUAGE.format("i", 1)

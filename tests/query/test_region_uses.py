@@ -35,7 +35,8 @@ SITE = {
     "pages/mail.jinja": ("{% block body %}\n<script>\nfunction mailTo() { openMenu({{ name }}); }\n</script>\n{% endblock %}\n"),
     "pages/card.vue": (
         "<template><p>{{ size }}</p></template>\n"
-        "<script>\nimport { measure } from '../static/tool.mjs';\nexport default { data() { return { size: measure(1) }; } };\n</script>\n"
+        "<script>\nimport { measure } from '../static/tool.mjs';\n"
+        "export default { data() { return { size: measure(1) }; } };\n</script>\n"
         "<style>\n.card { color: var(--accent); }\n</style>\n"
     ),
     "pages/list.js": (
@@ -70,7 +71,8 @@ DATA = {
         '    return "the orders are FROM here", orders\n'
     ),
     "app/store.go": (
-        'package app\n\nfunc Load(db DB) {\n\tdb.Query(`\n\t\tSELECT id\n\t\tFROM orders\n\t`)\n\tdb.Exec("DELETE FROM orders")\n}\n'
+        "package app\n\nfunc Load(db DB) {\n\tdb.Query(`\n\t\tSELECT id\n\t\tFROM orders\n\t`)\n"
+        '\tdb.Exec("DELETE FROM orders")\n}\n'
     ),
     "app/Store.java": 'class Store {\n  void save() {\n    run("INSERT INTO orders (id) VALUES (?)");\n  }\n}\n',
     "app/store.rb": "class Store\n  def all\n    run(<<~SQL)\n      SELECT * FROM orders\n    SQL\n  end\nend\n",
@@ -148,6 +150,47 @@ def test_styles_use_properties_in_all_that_hold_styles(site, uses_of):
         ("pages/index.html:3", "read", "likely", "bar"),
         ("pages/list.js:6", "read", "likely", "a"),
     ]
+
+
+MARKUP = (
+    "<p>a</p>\n<style>\n.b {{ color: var(--accent); }}\n</style>\n"
+    "<script>\nfunction own() {{ openMenu({0}); }}\nown();\n</script>\n"
+)
+KINDS = {
+    "a.html": MARKUP.format("1"),
+    "a.jinja": "{% block a %}\n" + MARKUP.format("{{ a }}") + "{% endblock %}\n",
+    "a.twig": MARKUP.format("{{ a }}"),
+    "a.hbs": MARKUP.format("{{a}}"),
+    "a.gohtml": '{{ define "a" }}\n' + MARKUP.format("{{ .A }}") + "{{ end }}\n",
+    "a.liquid": MARKUP.format("{{ a }}"),
+    "b.liquid": "{% stylesheet %}\n.b { color: var(--accent); }\n{% endstylesheet %}\n"
+    "{% javascript %}\nfunction own() { openMenu(1); }\nown();\n{% endjavascript %}\n",
+    "a.blade.php": "@if (a())\n@endif\n" + MARKUP.format("{{ b() }}"),
+    "a.cshtml": "@{ var a = 1; }\n" + MARKUP.format("@a"),
+    "a.html.erb": "<% if a %>\n<% end %>\n" + MARKUP.format("<%= b %>"),
+    "a.ejs": "<% if (a) { %>\n<% } %>\n" + MARKUP.format("<%= b %>"),
+    "a.html.heex": "<%= a %>\n" + MARKUP.format("1"),
+    "a.js": "const a = html`\n" + MARKUP.format("1") + "`;\n",
+    "a.py": 'A = """-- sql\nSELECT 1"""\n# language=html\nB = """\n' + MARKUP.format("1") + '"""\n',
+}
+
+
+@pytest.fixture(scope="module")
+def kinds(index_of):
+    return index_of({**KINDS, "menu.js": SITE["static/menu.js"], "site.css": SITE["static/site.css"]})
+
+
+@pytest.mark.parametrize("path", [path for path in KINDS if path not in ("a.ejs", "a.js")])
+def test_every_kind_of_file_uses_what_its_scripts_and_styles_use(kinds, uses_of, path):
+    text = KINDS[path].split("\n")
+    line_of = {
+        word: next(n for n, line in enumerate(text, 1) if word in line) for word in ("openMenu", "var(--accent)", "own();")
+    }
+
+    assert [each[0] for each in uses_of(kinds, "openMenu", path=path)] == [f"{path}:{line_of['openMenu']}"]
+    assert [each[0] for each in uses_of(kinds, "--accent", path=path)] == [f"{path}:{line_of['var(--accent)']}"]
+    own = [each[0] for each in uses_of(kinds, "own", path=path)]
+    assert own == [f"{path}:{line_of['own();']}"]
 
 
 def test_queries_in_strings_of_other_languages_use_tables(data, uses_of):
