@@ -96,8 +96,10 @@ class SharedRows:
         return int(self._connection.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchone()[0])
 
     def remove_file(self, file_id: int, path: str, *, keeps_path: bool) -> None:
-        """Removes the symbols and uses of a file, the languages of its rows, and its path tails unless `keeps_path`. `ImportEdges`
-        removes its imports."""
+        """Removes the symbols and uses of a file, the languages of its rows, and its path tails unless `keeps_path`.
+
+        `ImportEdges` removes its imports.
+        """
         for table in ("symbols", "row_languages", "uses", "unread_uses"):
             self._connection.execute(f"DELETE FROM main.{table} WHERE file_id = ?", (file_id,))
         if keeps_path and not self._has_base:
