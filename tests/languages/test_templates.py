@@ -104,7 +104,7 @@ EEX = r"""<%!-- A comment: hidden() --%>
 
 
 def region_of(language, text):
-    (region,) = described(language).regions.in_text(text)
+    region = next(iter(described(language).regions.in_text(text)))
     return region
 
 
