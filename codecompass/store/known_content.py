@@ -132,6 +132,6 @@ def _read(place: _Place, text: FileText) -> FileSymbols | None:
         text.path,
         text.content_hash,
         symbols,
-        tuple(Import(*row, language=languages.get((1, row_id), "")) for *row, row_id in imports),
+        tuple(msgspec.structs.replace(Import(*row), language=languages.get((1, row_id), "")) for *row, row_id in imports),
         None if is_unread else b"" if uses is None else uses[0],
     )
