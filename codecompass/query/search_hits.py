@@ -187,7 +187,7 @@ def definition_place(row: SymbolRow, score: float, signals: Signals | None = Non
     `line` is the line in it that the query names, 0 if none.
     """
     return RankedPlace(
-        file=IndexedFile(row.file_id, row.path, row.language, row.line_end),
+        file=IndexedFile(row.file_id, row.path, row.file_language, row.line_end),
         type="symbol",
         line_start=row.line_start,
         line_end=row.line_end,

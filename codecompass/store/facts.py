@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
+from msgspec.structs import replace
+
 from codecompass.errors import REBUILD, IndexDamaged
 from codecompass.languages import described
 from codecompass.languages.records import EXPORT, UNBOUND_KINDS, NameUses, Symbol, SymbolKind, Use
@@ -39,14 +41,24 @@ FILE_COLUMNS: Final = (
     "id, path, status, reason, language, size, mtime_ns, ctime_ns, inode, content_hash, line_count, chunk_count, "
     "symbol_count, blob_id, encoding, long_lines, is_parsed"
 )
+# A LEFT JOIN would read all rows of the joined table if it is a view, see overlay.py.
+_LANGUAGE: Final = (
+    "coalesce((SELECT r.language FROM row_languages r "
+    "WHERE r.file_id = {0}.file_id AND r.is_import = {1} AND r.row_id = {0}.id), f.language)"
+)
+SYMBOL_LANGUAGE: Final = _LANGUAGE.format("s", 0)
+IMPORT_LANGUAGE: Final = _LANGUAGE.format("i", 1)
+"""The language of the code of a row."""
+
 SYMBOL_COLUMNS: Final = (
-    "s.id, s.file_id, f.path, f.language, s.parent_id, s.name, s.kind, s.qualified_name, s.line_start, s.line_end, s.ordinal, "
-    # A LEFT JOIN would read all rows of the joined table if it is a view, see overlay.py.
-    "s.signature, s.visibility, s.doc, (SELECT p.kind FROM symbols p WHERE p.id = s.parent_id)"
+    f"s.id, s.file_id, f.path, {SYMBOL_LANGUAGE}, s.parent_id, s.name, s.kind, s.qualified_name, s.line_start, s.line_end, "
+    "s.ordinal, s.signature, s.visibility, s.doc, (SELECT p.kind FROM symbols p WHERE p.id = s.parent_id), f.language"
 )
 _UNBOUND: Final = ", ".join(f"'{kind}'" for kind in sorted(UNBOUND_KINDS))
 SYMBOL_ORDER: Final = "f.path, s.line_start, s.ordinal, s.id"
-IMPORT_COLUMNS: Final = "i.file_id, f.path, i.line_start, i.line_end, i.spec, i.name, i.alias, i.kind, i.target, i.id"
+IMPORT_COLUMNS: Final = (
+    f"i.file_id, f.path, i.line_start, i.line_end, i.spec, i.name, i.alias, i.kind, i.target, {IMPORT_LANGUAGE}, i.id"
+)
 """The last is not in `ImportRow`: if the table is a view, columns of ORDER BY must be selected, see overlay.py."""
 
 
@@ -319,7 +331,8 @@ class FactsReader:
     # uses of names
 
     def uses(self, file_ids: Iterable[int], name: str) -> Iterator[tuple[IndexedFile, tuple[Use, ...]]]:
-        """Yields the files of `file_ids` that use `name`, in no order, each with its uses sorted by line. Reads lazily."""
+        """Yields the files of `file_ids` that use `name`, in no order, each with its uses sorted by line: once for each language
+        of code in it that does, as a file of that language. Reads lazily."""
         columns = "f.id, f.path, f.language, f.line_count, u.names"
         for batch in _batches(list(file_ids)):
             statement = (
@@ -328,8 +341,9 @@ class FactsReader:
             for *file, names in self._rows(statement, batch):
                 with facts_guard():
                     found = unpacked(names, name)
-                if found:
-                    yield IndexedFile(*file), found
+                for each in found:
+                    whole = IndexedFile(*file)
+                    yield (replace(whole, language=each.language) if each.language else whole), each.uses
 
     def unread_uses(self) -> frozenset[int]:
         """Returns the files whose uses are still to be read. `uses` and `all_uses` know nothing of these."""
@@ -340,10 +354,13 @@ class FactsReader:
         return bool(self._rows("SELECT 1 FROM unread_uses LIMIT 1"))
 
     def all_uses(self, file_id: int) -> tuple[NameUses, ...]:
-        """Returns the uses of all names in a file, sorted by name."""
-        rows = self._rows("SELECT names FROM uses WHERE file_id = ?", (file_id,))
+        """Returns the uses of all names in a file, sorted by name, each with its language."""
+        rows = self._rows(
+            "SELECT u.names, f.language FROM uses u JOIN files f ON f.id = u.file_id WHERE u.file_id = ?", (file_id,)
+        )
         with facts_guard():
-            return unpacked_all(rows[0][0]) if rows else ()
+            found = unpacked_all(rows[0][0]) if rows else ()
+        return tuple([each if each.language else replace(each, language=rows[0][1]) for each in found])
 
     # imports
 
@@ -439,7 +456,18 @@ class FactsReader:
 
     def _symbols(self, rest: str, arguments: Sequence[object]) -> list[SymbolRow]:
         statement = f"SELECT {SYMBOL_COLUMNS} FROM symbols s JOIN files f ON f.id = s.file_id {rest}"
-        return [SymbolRow(*row) for row in self._rows(statement, arguments)]
+        rows = [SymbolRow(*row) for row in self._rows(statement, arguments)]
+        return [row if row.language == row.file_language else self._apart(row) for row in rows]
+
+    def _apart(self, row: SymbolRow) -> SymbolRow:
+        """Returns a definition in a region without the kind of a parent in another language: it is no member of that."""
+        if row.parent_kind is None:
+            return row
+        same = self._rows(
+            "SELECT 1 FROM row_languages WHERE file_id = ? AND is_import = 0 AND row_id = ? AND language = ?",
+            (row.file_id, row.parent_id, row.language),
+        )
+        return row if same else replace(row, parent_kind=None)
 
     def _imports(self, rest: str, arguments: Sequence[object]) -> list[ImportRow]:
         statement = f"SELECT {IMPORT_COLUMNS} FROM imports i JOIN files f ON f.id = i.file_id {rest}"
