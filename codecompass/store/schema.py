@@ -10,8 +10,8 @@ import tantivy
 
 from codecompass.languages.words import MAX_MARK_BYTES, MAX_TOKEN_BYTES
 
-SCHEMA_VERSION: Final = 9
-PARSER_VERSION: Final = 18
+SCHEMA_VERSION: Final = 10
+PARSER_VERSION: Final = 19
 REGISTRY_VERSION: Final = 4
 
 FACTS_TABLES: Final = """

@@ -232,11 +232,7 @@ def allowed(rows: Iterable[SymbolRow], where: Filter, kinds: frozenset[SymbolKin
     if where == NO_FILTER:
         return kept
     is_allowed = passes(where)
-<<<<<<< HEAD
-    return [row for row in kept if is_allowed(row.file_id, row.language)]
-=======
-    return [row for row in rows if has_kind(row, kinds) and is_allowed(row.file_id, row.file_language)]
->>>>>>> regionuses
+    return [row for row in kept if is_allowed(row.file_id, row.file_language)]
 
 
 _HANDLE: Final = lazy.pattern(r"[0-9a-f]{16}")
