@@ -593,7 +593,10 @@ def search_code(
         offset=request.offset,
         next_offset=hits.next_offset,
         is_verbatim=hits.is_verbatim,
-        suggested_next_actions=_next_actions(snapshot, request, hits, is_expired, is_cut=page.is_cut),
+        # Looking for what to suggest takes as long as a search, and a merged answer suggests nothing of its parts.
+        suggested_next_actions=()
+        if options.is_for_merging
+        else _next_actions(snapshot, request, hits, is_expired, is_cut=page.is_cut),
         metadata=msgspec.structs.replace(
             metadata,
             safety_limit_applied=page.is_cut,
@@ -665,10 +668,10 @@ def _near_miss(snapshot: Snapshot, request: SearchCode, hits: Hits, is_expired: 
     if request.mode in ("auto", "files") or hits.is_partial or "\n" in request.query or len(request.query) > NEAR_MISS_LENGTH:
         return ()
     pattern = "(?i)" + (escaped(request.query) if request.mode == "literal" else request.query)
-    without_case = msgspec.structs.replace(request, mode="regex", query=pattern)
-    looks = itertools.count()
-    if not find(
-        snapshot, without_case, 1, QueryOptions(max_matched_lines=1), lambda: next(looks) >= NEAR_MISS_LOOKS or is_expired()
-    ).shown:
-        return ()
-    return (NextAction(tool="search_code", query=pattern, mode="regex"),)
+    is_found = hits.is_in_other_case
+    if is_found is None:
+        without_case = msgspec.structs.replace(request, mode="regex", query=pattern)
+        looks = itertools.count()
+        own = QueryOptions(max_matched_lines=1)
+        is_found = bool(find(snapshot, without_case, 1, own, lambda: next(looks) >= NEAR_MISS_LOOKS or is_expired()).shown)
+    return (NextAction(tool="search_code", query=pattern, mode="regex"),) if is_found else ()

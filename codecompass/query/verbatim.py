@@ -355,7 +355,7 @@ def _definitions(
 def _numbers(snapshot: Snapshot, held: ChunkCandidates) -> Iterator[int]:
     """Yields the numbers of the candidates in the reading order of their files."""
     if len(held.file_ids) > MANY_FILES:
-        yield from in_order(snapshot.facts, held, ())
+        yield from in_order(snapshot, held, ())
         return
     files = snapshot.facts.indexed_files(sorted(held.file_ids))
     for _, _, file_id in sorted((_rank(file.path), file.path, file_id) for file_id, file in files.items()):

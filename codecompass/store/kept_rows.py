@@ -6,8 +6,8 @@ longest ago goes first. Threads share them.
 """
 
 import threading
-from collections.abc import Hashable, Iterable
-from typing import Final, Generic, TypeVar
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Final, Generic, TypeVar
 
 from codecompass.languages.records import SymbolKind
 from codecompass.store.rows import DefinitionSpan, IndexedFile
@@ -19,6 +19,9 @@ KEPT_IMPORTER_COUNTS: Final = 4_096
 KEPT_SPANS: Final = 8_000
 """Definitions without the columns that only answers show, 200 bytes each: those of some 150 files, of which a question compares
 15."""
+
+KEPT_NAMED: Final = 100_000
+"""Definitions of names of many, 16 bytes each."""
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")
@@ -67,3 +70,5 @@ class KeptRows:
         """By path and the number up to which importers are counted."""
         self.spans: Final = RecentRows[tuple[int, frozenset[SymbolKind]], tuple[DefinitionSpan, ...]](KEPT_SPANS)
         """The definitions of some kinds, in source order, by file and kinds."""
+        self.names: Final = RecentRows[str, tuple[Sequence[int], tuple[Any, ...]]](KEPT_NAMED)
+        """The definitions that names of many may refer to, in order: row ids, and the reading that finds each."""

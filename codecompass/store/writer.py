@@ -14,7 +14,7 @@ from codecompass.languages.words import split_identifier
 from codecompass.scan.path_roles import role_of
 from codecompass.scan.walk import ScannedFile, SkippedFile
 from codecompass.store.forks import ForkSource
-from codecompass.store.import_edges import ImportEdges
+from codecompass.store.import_edges import INSERT_LANGUAGE, ImportEdges
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.manifest import ManifestEntry, StoredManifest
 from codecompass.store.overlay import SharedRows
@@ -108,8 +108,15 @@ class IndexWriter:
             return
         self.epoch.begin()
         rows, documents = symbol_rows(file.path, entry.id, self._next_symbol + 1, file.symbols)
+        languages = [
+            (entry.id, 0, row_id, symbol.language)
+            for row_id, symbol in enumerate(file.symbols, self._next_symbol + 1)
+            if symbol.language
+        ]
         self._next_symbol += len(file.symbols)
         self.epoch.execute_many(INSERT_SYMBOL, rows)
+        if languages:
+            self.epoch.execute_many(INSERT_LANGUAGE, languages)
         self._edges.add(entry.id, file.path, entry.language, file.imports)
         if file.uses is None:
             self.epoch.execute("INSERT INTO unread_uses VALUES (?)", (entry.id,))

@@ -37,6 +37,8 @@ OTHERS = {
     "shop/aliased.py": "from shop.storage import open_storage as opened\n\n\ndef connect():\n    return opened('x').count('y')\n",
     "web/Panel.vue": '<script setup lang="ts">\nimport { parseHeader } from "./header";\nparseHeader("a");\n</script>\n',
     "run.sh": "reset() { :; }\nreset\n",
+    "web/page.html": "<script>\nfunction inPage() {}\ninPage();\n</script>\n",
+    "shop/rows.py": "def rows(db):\n    return db.run('SELECT a FROM reset')\n",
 }
 
 

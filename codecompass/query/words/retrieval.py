@@ -318,7 +318,7 @@ def _symbols(snapshot: Snapshot, query: str, words: Sequence[WordQuery], limit: 
         if not could_name(name, len(names)):
             continue
         for row in facts.symbols_named(name[-1], MAX_NAMESAKES):
-            if row.kind not in DOCUMENT_KINDS and is_allowed(row.file_id, row.language):
+            if row.kind not in DOCUMENT_KINDS and is_allowed(row.file_id, row.file_language):
                 found.setdefault(row.id, NamedSymbol(row, 0.0))
     return sorted(found.values(), key=lambda symbol: symbol.row.id)
 
