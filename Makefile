@@ -62,7 +62,14 @@ validators: $(VENV)/.validators  ## what checks deploy/, which `make test` does 
 
 $(VENV)/.validators: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,validators]'
+	@if command -v go >/dev/null; then $(MAKE) --no-print-directory $(BIN)/promtool; else echo 'without Go, the alert rules of deploy/ are not evaluated'; fi
 	@touch $@
+
+# Prometheus excludes versions of other modules, so that `go install` refuses it: it is built from a module of our own.
+$(BIN)/promtool:
+	rm -rf $(VENV)/promtool && mkdir -p $(VENV)/promtool
+	cd $(VENV)/promtool && go mod init promtool && go get github.com/prometheus/prometheus/cmd/promtool@v0.309.0
+	cd $(VENV)/promtool && go build -o '$(abspath $(BIN))/promtool' github.com/prometheus/prometheus/cmd/promtool
 
 hosts: $(VENV)/.hosts  ## four real hosts (1 GB), which `make slow-test` runs on a scripted model where they are
 

@@ -353,6 +353,7 @@ def serving_organisation(urls: str, prefix: str) -> Iterator[OrganisationServer]
             "CODECOMPASS_HOME": home,
             "CODECOMPASS_CLUSTER_URL": urls,
             "CODECOMPASS_CLUSTER_PREFIX": prefix,
+            "CODECOMPASS_ACCESS_MAX_REQUESTS_PER_MINUTE": "0",
         }
         command = python("-P", "-m", "codecompass", "serve-mcp", "--transport", "http", "--bind", "127.0.0.1", "--port", "0")
         process = subprocess.Popen([*command, "--store", "opensearch"], stdin=subprocess.DEVNULL, stderr=errors, env=environment)

@@ -251,7 +251,7 @@ class ServerSettings(Struct, frozen=True, kw_only=True):
 
 
 class AccessSettings(Struct, frozen=True, kw_only=True):
-    """The proxy that may authenticate users of a server over an organisation's code, besides tokens. None while this is empty."""
+    """Who may ask a server over an organisation's code, and how much. Without a proxy here, tokens alone identify viewers."""
 
     trusted_proxies: Annotated[
         tuple[Text, ...],
@@ -266,7 +266,64 @@ class AccessSettings(Struct, frozen=True, kw_only=True):
     admin_groups: Annotated[
         tuple[Text, ...], Meta(max_length=MAX_ITEMS, description="Groups of that proxy whose members may see every repository.")
     ] = ()
+    login_header: Annotated[
+        str,
+        Meta(max_length=100, description="Header with the user's login at the code hosts. Empty: it is the name of the user."),
+    ] = ""
+    group_names: Annotated[
+        tuple[Text, ...],
+        Meta(
+            max_length=MAX_ITEMS,
+            description="Groups that proxies and providers name otherwise than repositories: 'their name=our name'.",
+        ),
+    ] = ()
+    oidc_issuer: Annotated[
+        Text, Meta(description="https:// URL of the OpenID Connect provider at which people sign in for a token. Empty: none.")
+    ] = ""
+    oidc_client_id: Annotated[str, Meta(max_length=300, description="What the servers are called at that provider.")] = ""
+    oidc_secret_file: Annotated[
+        PathText, Meta(description="File whose first line is their secret there. Empty: the provider asks for none.")
+    ] = ""
+    oidc_scopes: Annotated[str, Meta(max_length=500, description="What is asked of the provider, separated by blanks.")] = (
+        "openid profile groups"
+    )
+    oidc_name_claim: Annotated[str, Meta(max_length=100, description="Claim with the name of the user.")] = "preferred_username"
+    oidc_groups_claim: Annotated[str, Meta(max_length=100, description="Claim with the groups of the user.")] = "groups"
+    oidc_token_days: Annotated[
+        int,
+        Meta(ge=1, le=365, description="How long a token is valid for which somebody has signed in.", extra={"unit": "days"}),
+    ] = 7
+    host_permissions: Annotated[
+        bool, Meta(description="Show users what they may read at the code hosts, of sources that were added with --permissions.")
+    ] = False
+    host_permissions_seconds: Annotated[
+        int,
+        Meta(
+            ge=60,
+            le=7 * 86_400,
+            description="How long it counts what a worker has read of them; after that they see nothing by it.",
+            extra={"unit": "s"},
+        ),
+    ] = 7_200
     audit_queries: Annotated[bool, Meta(description="Whether the audit line of each answer has the question.")] = False
+    max_requests_per_minute: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=1_000_000,
+            description="Questions that one viewer may ask a server in a minute; more are refused. 0: no limit.",
+            extra={"unit": "questions"},
+        ),
+    ] = 1_200
+    max_concurrent_requests: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=10_000,
+            description="Questions of one viewer that a server answers at the same time; more are refused. 0: no limit.",
+            extra={"unit": "questions"},
+        ),
+    ] = 32
 
 
 class StorageSettings(Struct, frozen=True, kw_only=True):
@@ -423,6 +480,19 @@ class ClusterSettings(Struct, frozen=True, kw_only=True):
         int,
         Meta(ge=1, le=86_400, description="How often a worker checks each remote for changes.", extra={"unit": "s"}),
     ] = 60
+    discover_seconds: Annotated[
+        int,
+        Meta(
+            ge=30,
+            le=7 * 86_400,
+            description="How often the repositories of each source at a code host are listed again.",
+            extra={"unit": "s"},
+        ),
+    ] = 600
+    host_tokens: Annotated[
+        PathText,
+        Meta(description="Directory with tokens for code hosts: in a file named like the host, its first line. Empty: none."),
+    ] = ""
     max_repository_size: Annotated[
         int,
         Meta(

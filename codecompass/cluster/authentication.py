@@ -11,19 +11,21 @@ question, so that a long connection loses access when its token is revoked or ex
 import ipaddress
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import trio
 from msgspec import Struct
 
-from codecompass.cluster.access import MAX_GROUPS, MAX_NAME_LENGTH, AccessToken, Unauthorized, Viewer, token_id
+from codecompass.cluster.access import MAX_GROUPS, MAX_NAME_LENGTH, AccessToken, OutOfScope, Scope, Unauthorized, Viewer, token_id
 from codecompass.cluster.calls import RETRY_SECONDS, EngineCalls
 from codecompass.cluster.engine import EngineUnavailable
+from codecompass.cluster.hosts.members import ReaderGroups, without_readers
 from codecompass.errors import InvalidInput
 from codecompass.projects.caller import Identity
 from codecompass.settings import AccessSettings
-from codecompass.transport.http.request import UNAUTHORIZED, UNAVAILABLE, Heading, HttpRefusal
+from codecompass.transport.http.metrics_port import METRICS
+from codecompass.transport.http.request import FORBIDDEN, UNAUTHORIZED, UNAVAILABLE, Heading, HttpRefusal
 from codecompass.units import SECONDS
 
 KNOWN_SECONDS: Final = 10 * SECONDS
@@ -47,6 +49,9 @@ class TrustedProxy(Struct, frozen=True, kw_only=True):
     user_header: str
     groups_header: str
     admin_groups: frozenset[str]
+    login_header: str = ""
+    group_names: Mapping[str, str] = {}
+    """Our names of groups by the proxy's."""
 
     def sends_from(self, peer: str) -> bool:
         """Returns whether `peer` is an address in the proxy's networks."""
@@ -83,7 +88,24 @@ def trusted_proxy(settings: AccessSettings) -> TrustedProxy | None:
         user_header=settings.user_header.strip().lower(),
         groups_header=settings.groups_header.strip().lower(),
         admin_groups=frozenset(settings.admin_groups),
+        login_header=settings.login_header.strip().lower(),
+        group_names=group_names(settings),
     )
+
+
+def group_names(settings: AccessSettings) -> Mapping[str, str]:
+    """Returns our names of groups by those of proxies and identity providers. Raises InvalidInput for one that cannot be read."""
+    return dict(_group_name(each) for each in settings.group_names)
+
+
+def _group_name(text: str) -> tuple[str, str]:
+    theirs, found, ours = text.rpartition("=")
+    if not found or not theirs.strip() or not ours.strip():
+        raise InvalidInput(
+            f"access.group_names: {text[:100]!r}. Write 'their name=our name', such as 'Team Backend=backend'.",
+            field="access.group_names",
+        )
+    return theirs.strip(), ours.strip()
 
 
 class _Remembered(Struct, frozen=True):
@@ -94,7 +116,15 @@ class _Remembered(Struct, frozen=True):
 class Authenticator:
     """Authenticates the requests of a server. `find` reads a token from the engine by its id, blocking."""
 
-    def __init__(self, find: Callable[[str], AccessToken | None], proxy: TrustedProxy | None, calls: EngineCalls) -> None:
+    def __init__(
+        self,
+        find: Callable[[str], AccessToken | None],
+        proxy: TrustedProxy | None,
+        calls: EngineCalls,
+        readers: ReaderGroups | None = None,
+    ) -> None:
+        """`readers` knows who may read what at the code hosts; None if that does not count here."""
+        self._readers = readers
         self._find = find
         self._proxy = proxy
         self._calls = calls
@@ -102,14 +132,17 @@ class Authenticator:
         self._unknown: OrderedDict[str, _Remembered] = OrderedDict()
 
     async def identify(self, heading: Heading) -> Identity:
-        """Returns the identity of a request's sender. Raises HttpRefusal: 401 if there is none, 503 if the engine is down."""
+        """Returns the identity of a request's sender. Raises HttpRefusal: 401 if there is none, 403 if the token is not for this
+        path, 503 if the engine is down."""
         identity = self._named_by_proxy(heading) or self._bearer(heading)
         if identity is None:
             raise _refused(
                 "authenticate with the header Authorization: Bearer and a token. Whoever runs this server issues tokens."
             )
         try:
-            await self.viewer(identity)
+            await self.viewer(identity, "metrics" if heading.path == METRICS else "questions")
+        except OutOfScope as error:
+            raise HttpRefusal(FORBIDDEN, error.message, reason=error.code) from error
         except Unauthorized as error:
             raise _refused(error.message, ', error="invalid_token"') from error
         except EngineUnavailable as error:
@@ -117,18 +150,28 @@ class Authenticator:
             raise HttpRefusal(UNAVAILABLE, error.message, headers=retry, is_retryable=True, reason=error.code) from error
         return identity
 
-    async def viewer(self, identity: Identity | None) -> Viewer:
-        """Returns the viewer with their current groups. Raises Unauthorized, EngineUnavailable."""
+    async def viewer(self, identity: Identity | None, scope: Scope = "questions") -> Viewer:
+        """Returns the viewer with their current groups, for a use within this scope.
+
+        Raises Unauthorized, OutOfScope, EngineUnavailable.
+        """
         if identity is None:
             raise Unauthorized("this connection is not authenticated. Connect with a token.")
         if not identity.token:
             is_admin = self._proxy is not None and not self._proxy.admin_groups.isdisjoint(identity.groups)
-            return Viewer(identity.name, frozenset(identity.groups), is_admin)
+            groups = without_readers(identity.groups)
+            if self._readers is not None and identity.login:
+                groups |= await self._readers.of(identity.login)
+            return Viewer(identity.name, groups, is_admin)
         token = await self._token(identity.token)
         # The wall clock: the time at which a token expires was written on another machine.
         viewer = None if token is None else token.viewer(time.time())
+        if token is not None and viewer is not None and scope not in token.scope:
+            raise OutOfScope(f"this token is only for {', '.join(token.scope)}. Ask whoever issued it for one for {scope}.")
         if viewer is None:
             raise Unauthorized("this token is unknown here: it was revoked, has expired or is mistyped. Ask for a new one.")
+        if self._readers is not None and token is not None and token.login:
+            return Viewer(viewer.name, viewer.groups | await self._readers.of(token.login), viewer.is_admin)
         return viewer
 
     def _named_by_proxy(self, heading: Heading) -> Identity | None:
@@ -142,8 +185,14 @@ class Authenticator:
             # Two headers of one name are joined with a comma: the proxy has passed on what a client sent.
             raise _refused("the proxy in front of this server names more than one user. Tell whoever runs it.")
         said = (heading.header(proxy.groups_header, MAX_HEADER_LENGTH) or "") if proxy.groups_header else ""
-        groups = dict.fromkeys(group for part in said.split(",") if (group := part.strip()))
-        return Identity(name=name, groups=tuple(groups)[:MAX_GROUPS])
+        named = (group for part in said.split(",") if (group := part.strip()))
+        groups = dict.fromkeys(proxy.group_names.get(group, group) for group in named)
+        login = name
+        if proxy.login_header:
+            login = (heading.header(proxy.login_header, MAX_HEADER_LENGTH) or "").strip()
+            if len(login) > MAX_NAME_LENGTH or "," in login:
+                raise _refused("the proxy in front of this server names more than one login. Tell whoever runs it.")
+        return Identity(name=name, groups=tuple(groups)[:MAX_GROUPS], login=login)
 
     def _bearer(self, heading: Heading) -> Identity | None:
         scheme, _, token = (heading.header("authorization", MAX_HEADER_LENGTH) or "").strip().partition(" ")

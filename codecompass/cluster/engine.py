@@ -221,6 +221,12 @@ class Engine:
             pending_tasks=said["number_of_pending_tasks"],
         )
 
+    def free_disk(self) -> float:
+        """Returns the free part of the fullest disk of a node, from 0 to 1; 1.0 if no node has a disk."""
+        said = self._request("GET", "/_nodes/stats/fs", params={"filter_path": "nodes.*.fs.total"})
+        totals = [node["fs"]["total"] for node in said.get("nodes", {}).values() if "total" in node.get("fs", {})]
+        return min((total["available_in_bytes"] / max(1, total["total_in_bytes"]) for total in totals), default=1.0)
+
     def told(self, path: str) -> JsonObject:
         """Returns the engine's answer to a GET of one of its interfaces about itself."""
         said: JsonObject = self._request("GET", path)

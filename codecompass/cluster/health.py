@@ -3,6 +3,7 @@
 The engine is polled in the background (`EngineMonitor`), so that health checks are answered without waiting.
 """
 
+import itertools
 import time
 from collections.abc import Sequence
 from typing import Final
@@ -31,7 +32,7 @@ from codecompass.protocol.state_replies import (
 )
 from codecompass.store.registry import Project
 from codecompass.store.schema import SCHEMA_VERSION
-from codecompass.transport.http.exposition import Gauge
+from codecompass.transport.http.exposition import Family, gauge
 from codecompass.units import SECONDS
 
 LOOK_SECONDS: Final = 2 * SECONDS
@@ -39,6 +40,9 @@ LOOK_SECONDS: Final = 2 * SECONDS
 
 PATIENCE_SECONDS: Final = 3 * SECONDS
 """Deadline of one poll."""
+
+DISK_LOOKS: Final = 15
+"""The disks of the nodes are asked for with every so many polls."""
 
 READY_SECONDS: Final = 10 * SECONDS
 """A server whose engine has not answered for this long is not ready, so that a load balancer uses others."""
@@ -55,6 +59,8 @@ class EngineMonitor:
         self._calls = EngineCalls(1)
         self._health: EngineHealth | None = None
         self._error = "it was not asked yet"
+        self.free_disk: float | None = None
+        """The free part of the fullest disk of a node, from 0 to 1; None before it is known."""
 
     @property
     def answered_seconds_ago(self) -> float | None:
@@ -85,11 +91,13 @@ class EngineMonitor:
 
     async def work(self) -> None:
         """Polls until cancelled."""
-        while True:
+        for number in itertools.count():
             was_there = self._health is not None
             try:
                 self._health = await self._calls.run(self._engine.health, PATIENCE_SECONDS)
                 self._error = ""
+                if number % DISK_LOOKS == 0 or self.free_disk is None:
+                    self.free_disk = await self._calls.run(self._engine.free_disk, PATIENCE_SECONDS)
             except CodeCompassError as error:
                 self._health, self._error = None, error.message
                 if was_there:
@@ -158,20 +166,22 @@ def health(
     )
 
 
-def gauges(monitor: EngineMonitor) -> tuple[Gauge, ...]:
+def gauges(monitor: EngineMonitor) -> tuple[Family, ...]:
     """Returns the gauges about the engine for `/metrics`. None is about a single repository."""
-    engine, ago = monitor.report(), monitor.answered_seconds_ago
+    engine, ago, free = monitor.report(), monitor.answered_seconds_ago, monitor.free_disk
+    disk = "codecompass_engine_disk_free_ratio"
     return (
-        Gauge("codecompass_engine_ready", "1 where the search engine answers.", float(monitor.is_ready)),
-        Gauge(
+        *(() if free is None else (gauge(disk, "The free part of the fullest disk of a node, from 0 to 1.", free),)),
+        gauge("codecompass_engine_ready", "1 where the search engine answers.", float(monitor.is_ready)),
+        gauge(
             "codecompass_engine_status",
             "3 green, 2 yellow (copies are missing), 1 red (data is missing), 0 unavailable.",
             _STATUS_VALUES.get(engine.status, 0),
         ),
-        Gauge("codecompass_engine_nodes", "Nodes of the search engine.", engine.nodes),
-        Gauge("codecompass_engine_missing_shards", "Shards of our indexes that no node has.", engine.missing_shards),
-        Gauge("codecompass_engine_pending_tasks", "Changes that wait for the engine's manager.", engine.pending_tasks),
-        Gauge(
+        gauge("codecompass_engine_nodes", "Nodes of the search engine.", engine.nodes),
+        gauge("codecompass_engine_missing_shards", "Shards of our indexes that no node has.", engine.missing_shards),
+        gauge("codecompass_engine_pending_tasks", "Changes that wait for the engine's manager.", engine.pending_tasks),
+        gauge(
             "codecompass_engine_answered_seconds",
             "How long ago the engine answered last; -1 where it never did.",
             -1.0 if ago is None else ago,

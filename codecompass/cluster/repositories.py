@@ -111,6 +111,10 @@ class Repository(Struct, frozen=True, kw_only=True):
     trouble: RepositoryFailure | None = None
     is_removed: bool = False
     """Whether it is invisible, and workers delete its documents."""
+    moved_from: str = ""
+    """Id of the repository that this one replaces once it is indexed (`moves.py`)."""
+    moved_name: str = ""
+    """The name that it gets then; empty to keep its own."""
     is_paused: bool = False
     """Whether workers neither poll nor index it. What is published goes on answering."""
 

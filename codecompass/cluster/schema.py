@@ -98,9 +98,19 @@ class IndexNames(Struct, frozen=True):
         return f"{self.prefix}-access"
 
     @property
+    def sources(self) -> str:
+        """Owners at code hosts whose repositories are followed, for programs of all versions."""
+        return f"{self.prefix}-sources"
+
+    @property
+    def members(self) -> str:
+        """Who may read what at the code hosts, for programs of all versions."""
+        return f"{self.prefix}-members"
+
+    @property
     def all(self) -> str:
         """Names and a pattern that match all indexes of this version."""
-        return f"{self.prefix}-v{self.version}-*,{self.catalog},{self.access}"
+        return f"{self.prefix}-v{self.version}-*,{self.catalog},{self.access},{self.sources}*,{self.members}*"
 
     def of_any_version(self, what: str) -> str:
         """A pattern that matches the indexes of this name of all versions."""
@@ -182,6 +192,8 @@ def index_bodies(names: IndexNames) -> dict[str, JsonObject]:
         names.catalog: _index({}, catalog),
         names.repositories: _index({}, repositories),
         names.access: _index({}, access),
+        names.members: _index({}, {"dynamic": False, "properties": {"source": _KEYWORD, "login": _KEYWORD}}),
+        names.sources: _index({}, {"dynamic": False, "properties": {"kind": _KEYWORD}}),
         names.manifests: _index({}, manifest),
         names.blocks: _index({"refresh_interval": "-1", "codec": "best_compression"}, opaque),
         names.text: _index(text, {"dynamic": "strict", "_source": {"enabled": False}, "properties": TEXT_FIELDS}),

@@ -9,12 +9,13 @@ number of servers can answer behind one address.
     GET /metrics                with the same authentication
     GET /health, GET /ready     open; they reveal nothing about repositories
     POST /webhook               open; the signature of the message is verified
+    POST /login, /login/token   open; a person signs in at the identity provider for a token (`sign_in.py`)
 """
 
 import socket
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -35,13 +36,18 @@ from codecompass.cluster.engine import Engine, EngineUnavailable
 from codecompass.cluster.engine_login import engine_login
 from codecompass.cluster.generations import Generations, open_generations
 from codecompass.cluster.health import EngineMonitor, LibraryState
+from codecompass.cluster.hosts.members import Members, ReaderGroups
+from codecompass.cluster.hosts.sources import Sources
 from codecompass.cluster.library import LOOKUPS, Libraries
 from codecompass.cluster.repositories import Repositories
 from codecompass.cluster.repository_samples import Across
 from codecompass.cluster.routing import LibraryRouter
 from codecompass.cluster.scoring import EngineRarities
 from codecompass.cluster.segment_store import open_store
-from codecompass.cluster.webhook import SIGNATURE_HEADERS, is_genuine, note_pushed, pushed_urls
+from codecompass.cluster.sign_in import sign_in
+from codecompass.cluster.sign_in_pages import sign_in_pages
+from codecompass.cluster.viewer_limits import ViewerLimits
+from codecompass.cluster.webhook import SIGNATURE_HEADERS, is_genuine, lists_otherwise, note_listed, note_pushed, pushed_urls
 from codecompass.log import get_logger
 from codecompass.memory import resident_bytes
 from codecompass.nurseries import open_nursery
@@ -58,7 +64,15 @@ from codecompass.transport.http.guards import guard
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.metrics import Supervision, render
 from codecompass.transport.http.metrics_port import METRICS, serve_metrics
-from codecompass.transport.http.request import ACCEPTED, FORBIDDEN, OK, UNAVAILABLE, HttpRefusal, HttpRequest, require_method
+from codecompass.transport.http.request import (
+    ACCEPTED,
+    FORBIDDEN,
+    OK,
+    UNAVAILABLE,
+    HttpRefusal,
+    HttpRequest,
+    require_method,
+)
 from codecompass.transport.http.service import HttpTransport
 from codecompass.transport.mcp.core import Core, SessionLimits
 from codecompass.transport.product.product_surface import product_surface
@@ -113,12 +127,22 @@ class LibraryServer:
         settings = launch.settings
         self.launch: Final = launch
         self._repositories = Repositories(engine)
+        self._sources = Sources(engine)
         self._writes = EngineCalls(WEBHOOKS)
         self.libraries: Final = Libraries(self._repositories, generations, Across(engine, EngineRarities(engine)))
-        self.authenticator: Final = Authenticator(Tokens(engine).find, trusted_proxy(settings.access), EngineCalls(LOOKUPS))
+        self.authenticator: Final = Authenticator(
+            Tokens(engine).find_for_use,
+            trusted_proxy(settings.access),
+            EngineCalls(LOOKUPS),
+            ReaderGroups(Members(engine), EngineCalls(LOOKUPS), settings.access.host_permissions_seconds)
+            if settings.access.host_permissions
+            else None,
+        )
+        self.sign_in: Final = sign_in(settings.access, Tokens(engine))
         self.monitor: Final = EngineMonitor(engine, self.libraries)
         self.measures: Final = Measures()
         self.tools: Final = Catalog(self, self.measures)
+        self.viewer_limits: Final = ViewerLimits(settings.access)
         self.started_at: Final = time.monotonic()
         self._answer_settings = AnswerSettings(
             options=query_settings(settings, settings.server.answers), timeout=settings.query.timeout_ms * MILLISECONDS
@@ -132,6 +156,7 @@ class LibraryServer:
         viewer = await self.authenticator.viewer(caller.identity)
         library = self.libraries.of(viewer)
         return Services(
+            admit=partial(self.viewer_limits.admitted, viewer),
             audit=audit_of(caller.identity, viewer, shows_queries=self.launch.settings.access.audit_queries),
             workspaces=LibraryWorkspaces(library, self._answer_settings),
             router=LibraryRouter(library),
@@ -141,9 +166,19 @@ class LibraryServer:
             default_limit=self.launch.settings.query.default_limit,
         )
 
-    async def note_pushed(self, urls: Sequence[str]) -> None:
-        """Requests turns at the repositories with these addresses. Raises EngineUnavailable."""
-        await self._writes.run(lambda: note_pushed(self._repositories, urls))
+    async def note_message(self, body: bytes) -> None:
+        """Requests what a git server's message asks for: turns at repositories, looks at sources. Raises InvalidInput,
+        EngineUnavailable."""
+        urls, (is_listed, path) = pushed_urls(body), lists_otherwise(body)
+
+        def note() -> None:
+            known = note_pushed(self._repositories, urls)
+            if is_listed or (urls and not known):
+                # An organisation may have no index of sources yet; polling finds what is missed.
+                with suppress(EngineUnavailable):
+                    note_listed(self._sources, urls, path)
+
+        await self._writes.run(note)
 
     @property
     def server(self) -> "LibraryServer":
@@ -232,7 +267,7 @@ async def serve_library(
             supervision=Supervision(),
             memory_bytes=resident_bytes(),
             cpu_seconds=time.process_time(),
-            more=health.gauges(server.monitor),
+            more=(*health.gauges(server.monitor), *server.viewer_limits.metrics()),
         )
 
     async def metrics_page(request: HttpRequest) -> None:
@@ -245,9 +280,8 @@ async def serve_library(
         headers = {name: value for name in SIGNATURE_HEADERS if (value := request.header(name, MAX_SIGNATURE_LENGTH)) is not None}
         if not is_genuine(server.launch.webhook_secret, body, headers):
             raise HttpRefusal(FORBIDDEN, "this message is not signed with the secret of this server. Correct it in the webhook.")
-        urls = pushed_urls(body)
         try:
-            await server.note_pushed(urls)
+            await server.note_message(body)
         except EngineUnavailable as error:
             # Git servers retry.
             raise HttpRefusal(UNAVAILABLE, error.message, is_retryable=True, reason=error.code) from error
@@ -257,15 +291,22 @@ async def serve_library(
     async def any_path(path: str) -> None:
         """Accepts any `?project_path=`: it is resolved with each question, among the repositories that its viewer may see."""
 
+    login_pages = sign_in_pages(server.sign_in)
     transport = HttpTransport(
         server.core,
         guard=guard(bound=addresses, hosts=settings.allowed_hosts, origins=settings.allowed_origins),
         check_project_path=any_path,
         limits=limits,
         measures=server.measures,
-        pages={HEALTH: health_page, READY: ready_page, METRICS: metrics_page, WEBHOOK: webhook_page},
+        pages={
+            HEALTH: health_page,
+            READY: ready_page,
+            METRICS: metrics_page,
+            WEBHOOK: webhook_page,
+            **login_pages,
+        },
         identify=server.authenticator.identify,
-        open_routes=(HEALTH, READY, WEBHOOK),
+        open_routes=(HEALTH, READY, WEBHOOK, *login_pages),
         keeps_sessions=False,
     )
     get_logger(__name__).info("http_listening", addresses=addresses, port=sockets[0].getsockname()[1])

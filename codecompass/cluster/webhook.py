@@ -1,6 +1,7 @@
 """Push webhooks of git servers: verifies messages and finds the repositories that were pushed to. Polling finds missed pushes.
 
     body, headers -> is_genuine(secret) -> pushed_urls -> note_pushed: a worker takes a turn soon
+                                        -> lists_otherwise -> note_listed: a worker lists the repositories of the owner soon
 
 The addresses in a message only identify repositories: fetches use the addresses that were added, never those of a message.
 """
@@ -14,9 +15,10 @@ from typing import Final, get_args
 import msgspec
 from msgspec import Struct
 
+from codecompass.cluster.hosts.sources import Sources
 from codecompass.cluster.repositories import Repositories
 from codecompass.errors import InvalidInput
-from codecompass.scan.git_remotes import parse_url
+from codecompass.scan.git_remotes import address_key, parse_url
 from codecompass.settings import GitProtocol
 from codecompass.units import MIB
 
@@ -51,7 +53,18 @@ class _Place(Struct):
 class _Message(Struct):
     repository: _Place | None = None
     project: _Place | None = None
+    action: object = None
+    event_name: object = None
+    path_with_namespace: object = None
 
+
+_LISTED_OTHERWISE: Final = frozenset(
+    {"created", "deleted", "archived", "unarchived", "renamed", "transferred", "publicized", "privatized"}
+)
+"""Actions of GitHub, Gitea and Forgejo after which an owner has other repositories, or one of another name."""
+
+_PROJECT_EVENTS: Final = "project_"
+"""How the names of GitLab's system hooks about projects begin."""
 
 _decoder = msgspec.json.Decoder(_Message)
 
@@ -76,16 +89,47 @@ def pushed_urls(body: bytes) -> tuple[str, ...]:
     Empty for a message without a repository, such as the ping after a webhook was created. Raises InvalidInput for a malformed
     body.
     """
+    message = _read(body)
+    found = (url for place in (message.project, message.repository) if place is not None for url in _urls(place))
+    return tuple(dict.fromkeys(found))
+
+
+def lists_otherwise(body: bytes) -> tuple[bool, str]:
+    """Returns whether a message says that the repositories of an owner are others now, and the path of one that has no address in
+    it (GitLab's system hooks). Raises InvalidInput for a malformed body."""
+    message = _read(body)
+    is_project = isinstance(message.event_name, str) and message.event_name.startswith(_PROJECT_EVENTS)
+    is_listed = isinstance(message.action, str) and message.action in _LISTED_OTHERWISE
+    path = message.path_with_namespace if isinstance(message.path_with_namespace, str) else ""
+    return is_project or is_listed, path if is_project else ""
+
+
+def note_listed(sources: Sources, urls: Iterable[str], path: str) -> int:
+    """Requests looks at the sources whose owner these addresses, or this path, belong to. Returns how many. Blocking.
+
+    Raises EngineUnavailable.
+    """
+    places = [address_key(url).lower() for url in urls]
+    n_asked = 0
+    for source in sources.listed():
+        owner = address_key(source.url).lower()
+        is_meant = any(place.startswith(f"{owner}/") for place in places)
+        is_path = bool(path) and path.lower().startswith(f"{source.owner.lower()}/") and source.kind == "gitlab"
+        if is_meant or is_path:
+            sources.ask(source.id)
+            n_asked += 1
+    return n_asked
+
+
+def _read(body: bytes) -> _Message:
     if len(body) > MAX_MESSAGE_BYTES:
         raise InvalidInput(f"the message is larger than {MAX_MESSAGE_BYTES // MIB} MiB. Send less; polling finds the push.")
     try:
-        message = _decoder.decode(body)
+        return _decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(
             "the body is not the JSON of a push. Set the content type of the webhook to application/json."
         ) from error
-    found = (url for place in (message.project, message.repository) if place is not None for url in _urls(place))
-    return tuple(dict.fromkeys(found))
 
 
 def note_pushed(repositories: Repositories, urls: Iterable[str]) -> tuple[str, ...]:

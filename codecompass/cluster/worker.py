@@ -1,6 +1,7 @@
 """The cluster worker: watches all repositories, claims those with pending work, and does it.
 
     run_worker
+     |- follows what code hosts list (`hosts/watch.py`)
      |- reads the documents every few seconds, decides (`schedule.py`), starts:
      |   |- turns and sweeps, `jobs` at a time, each under a lease that is renewed meanwhile
      |   `- polls of remotes, a few at a time, without a lease
@@ -13,9 +14,12 @@ and unpublished generations are removed later. Work that the engine refuses temp
 import os
 import platform
 import random
+import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Final, TypeVar
 
 import structlog
@@ -29,7 +33,10 @@ from codecompass.cluster.catalog import prepare
 from codecompass.cluster.engine import Engine, EngineUnavailable
 from codecompass.cluster.fetch_and_publish import MADE_BY, Turn, TurnResources, remove_retired
 from codecompass.cluster.generations import open_generations
+from codecompass.cluster.hosts.sources import Sources
+from codecompass.cluster.hosts.watch import SourceSchedule, watch_sources
 from codecompass.cluster.leases import RENEWALS, Claim, LeaseLost, claim, failed
+from codecompass.cluster.moves import finish_moves
 from codecompass.cluster.remote_refs import select_refs
 from codecompass.cluster.remotes import RemoteLimits, list_remote
 from codecompass.cluster.repositories import Change, Repositories, Repository
@@ -139,6 +146,7 @@ class _Worker:
             background.start_soon(self._keep_house)
             background.start_soon(self._look_for_orphans)
             background.start_soon(self._keep_catalog)
+            background.start_soon(self._discover)
             async with open_nursery() as nursery:
                 background.start_soon(self._wake_at, stop)
                 failures = 0
@@ -302,6 +310,9 @@ class _Worker:
         while True:
             try:
                 await trio.to_thread.run_sync(self._clean_up)
+                with suppress(OSError):
+                    disk = await trio.to_thread.run_sync(shutil.disk_usage, self._resources.home.layout.root)
+                    self._measures.saw_disk(disk.free, disk.total)
             except CodeCompassError as error:
                 self._log.warning("upkeep_failed", cause=error.message)
             await trio.sleep(UPKEEP_SECONDS)
@@ -317,9 +328,24 @@ class _Worker:
                 if changed := await trio.to_thread.run_sync(self._repositories.reconcile):
                     self._log.info("catalog_followed", repositories=changed)
                     self._changed.set()
+                if moved := await trio.to_thread.run_sync(finish_moves, self._repositories):
+                    self._log.info("moves_advanced", repositories=moved)
+                    self._changed.set()
             except CodeCompassError as error:
                 self._log.warning(NOT_ANSWERED, cause=error.message)
             await trio.sleep(self._schedule.times.poll)
+
+    async def _discover(self) -> None:
+        """Follows the repositories of owners at code hosts."""
+        cluster = self._settings.cluster
+        await watch_sources(
+            Sources(self._resources.engine),
+            self._repositories,
+            self._measures,
+            SourceSchedule(trio.current_time, cluster.discover_seconds),
+            Path(cluster.host_tokens) if cluster.host_tokens else None,
+            self._options.look_seconds,
+        )
 
     async def _look_for_orphans(self) -> None:
         """Searches for documents of unknown repositories, at random intervals so that not all workers do so at once."""

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from typing import Final, Literal
 
 from codecompass import __version__
+from codecompass.cluster.hosts.sources import Source
 from codecompass.cluster.repositories import Repository
 from codecompass.cluster.schedule import Action
 from codecompass.memory import resident_bytes
@@ -38,6 +39,8 @@ class WorkerMeasures:
         self._repositories: Sequence[Repository] = ()
         self._looked_at: float | None = None
         self._running = 0
+        self._disk: tuple[int, int] | None = None
+        self._sources: Sequence[Source] = ()
 
     def looked(self, repositories: Sequence[Repository]) -> None:
         """Notes all repositories as the engine has just listed them."""
@@ -51,6 +54,14 @@ class WorkerMeasures:
     def polled(self, *, has_failed: bool) -> None:
         """Counts a poll of a remote."""
         self._polls[has_failed] += 1
+
+    def saw_sources(self, sources: Sequence[Source]) -> None:
+        """Notes the sources at code hosts as the engine has just listed them."""
+        self._sources = sources
+
+    def saw_disk(self, n_free: int, n_bytes: int) -> None:
+        """Notes the free bytes and the size of the disk with the worker's copies."""
+        self._disk = (n_free, n_bytes)
 
     def began(self) -> None:
         """Counts a turn or sweep as running until `ended`."""
@@ -105,9 +116,25 @@ class WorkerMeasures:
             "codecompass_worker_source_bytes_total", "counter", "Bytes of source of published generations.", self._source_bytes
         )
         page.single("codecompass_worker_engine_failures_total", "counter", "Reads that the engine refused.", self._unanswered)
+        if self._disk is not None:
+            n_free, n_bytes = self._disk
+            page.single("codecompass_worker_disk_free_bytes", "gauge", "Free bytes of the disk with its copies.", n_free)
+            page.single("codecompass_worker_disk_bytes", "gauge", "Size of that disk.", n_bytes)
         if self._looked_at is not None:
             ago = time.monotonic() - self._looked_at
             page.single("codecompass_worker_looked_seconds_ago", "gauge", "Since the engine last listed the repositories.", ago)
+        page.family(
+            "codecompass_source_failures",
+            "gauge",
+            "Failed looks at a code host since the last complete one.",
+            [({"source": each.url}, each.failures) for each in self._sources],
+        )
+        page.family(
+            "codecompass_source_repositories",
+            "gauge",
+            "Repositories that were found there.",
+            [({"source": each.url}, len(each.found)) for each in self._sources],
+        )
         _of_repositories(page, [each for each in self._repositories if not each.is_removed], now)
         return page.page()
 

@@ -12,12 +12,14 @@ TransportName = Literal["stdio", "http", "sse", "websocket"]
 class Identity(Struct, frozen=True):
     """Who sent a request, as established by its transport. What the sender may see is decided for every question.
 
-    Either `token`, the SHA-256 of a bearer token in hexadecimal, or `name` and `groups`, as stated by a trusted proxy.
+    Either `token`, the SHA-256 of a bearer token in hexadecimal, or the rest, as stated by a trusted proxy.
     """
 
     token: str = ""
     name: str = ""
     groups: tuple[str, ...] = ()
+    login: str = ""
+    """The login at the code hosts, as stated by that proxy."""
 
 
 class Caller(Protocol):

@@ -3,14 +3,26 @@
 import ast
 from pathlib import Path
 
+import msgspec
 import pytest
 import trio
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
+from msgspec.structs import replace
 
 import codecompass.cluster
-from codecompass.cluster.access import EVERYONE, AccessToken, Unauthorized, Viewer, token_id, visible
+from codecompass.cluster.access import (
+    EVERYONE,
+    USED_SECONDS,
+    AccessToken,
+    OutOfScope,
+    Tokens,
+    Unauthorized,
+    Viewer,
+    token_id,
+    visible,
+)
 from codecompass.cluster.authentication import (
     KNOWN_SECONDS,
     MAX_KNOWN,
@@ -19,7 +31,7 @@ from codecompass.cluster.authentication import (
     trusted_proxy,
 )
 from codecompass.cluster.calls import EngineCalls
-from codecompass.cluster.engine import EngineUnavailable
+from codecompass.cluster.engine import Conflict, Document, EngineUnavailable
 from codecompass.errors import InvalidInput
 from codecompass.projects.caller import Identity
 from codecompass.settings import AccessSettings
@@ -44,6 +56,7 @@ class Kept:
     """The tokens stored in an engine. `n_read` counts lookups."""
 
     def __init__(self, **tokens: AccessToken) -> None:
+        self.names = tuple(tokens)
         self.tokens = {token_id(text): token for text, token in tokens.items()}
         self.n_read = 0
         self.failure: Exception | None = None
@@ -59,9 +72,9 @@ def authenticator(kept=None, settings=PROXY) -> Authenticator:
     return Authenticator((kept or Kept()).find, trusted_proxy(settings), EngineCalls(4))
 
 
-def heading(peer="192.0.2.7", **headers) -> Heading:
+def heading(peer="192.0.2.7", path="/", **headers) -> Heading:
     named = [(name.replace("_", "-").encode(), value.encode("latin-1")) for name, value in headers.items()]
-    return Heading({"type": "http", "path": "/", "query_string": b"", "headers": named, "client": (peer, 1)})
+    return Heading({"type": "http", "path": path, "query_string": b"", "headers": named, "client": (peer, 1)})
 
 
 async def who(keeper, **headers):
@@ -196,6 +209,94 @@ async def test_without_a_proxy_in_the_settings_headers_are_nothing():
 def test_a_proxy_that_is_half_configured_is_refused(settings):
     with pytest.raises(InvalidInput, match=r"access\."):
         trusted_proxy(settings)
+
+
+async def test_a_token_for_metrics_asks_nothing_else():
+    kept = Kept(
+        scrape=AccessToken(name="prometheus", groups=("red",), scope=("metrics",)),
+        secret=AccessToken(name="anna", groups=("red",), scope=("questions",)),
+        newer=AccessToken(name="ida", groups=("red",), scope=("questions", "what a newer program knows")),
+    )
+    keeper = authenticator(kept)
+
+    async def status(token: str, path: str) -> int:
+        try:
+            identity = await keeper.identify(heading(path=path, authorization=f"Bearer {token}"))
+        except HttpRefusal as refusal:
+            return refusal.status if refusal.reason == "out_of_scope" else 0
+        # A long connection is checked for each question.
+        if path != "/metrics":
+            await keeper.viewer(identity)
+        return 200
+
+    found = {token: [await status(token, path) for path in ("/", "/mcp", "/ws", "/metrics")] for token in kept.names}
+    assert found == {"scrape": [403, 403, 403, 200], "secret": [200, 200, 200, 403], "newer": [200, 200, 200, 403]}
+    with pytest.raises(OutOfScope):
+        await keeper.viewer(Identity(token=token_id("scrape")))
+
+
+# Stored tokens.
+
+
+class Documents:
+    """One index in memory, with the compare-and-set of the engine. `is_read_only` refuses writes."""
+
+    class names:
+        access = "access"
+
+    def __init__(self) -> None:
+        self.stored: dict[str, Document] = {}
+        self.is_read_only = False
+        self.n_written = 0
+
+    def get(self, _index: str, key: str) -> Document | None:
+        return self.stored.get(key)
+
+    def put(self, _index: str, key: str, source: bytes, *, expected: Document | None) -> None:
+        if self.is_read_only:
+            raise EngineUnavailable("read only")
+        if self.stored.get(key) != expected:
+            raise Conflict
+        self.n_written += 1
+        self.stored[key] = Document(id=key, source=source, seq_no=self.n_written, primary_term=1)
+
+
+def test_the_last_use_of_a_token_is_written_down_once_an_hour_and_never_in_the_way():
+    documents = Documents()
+    tokens = Tokens(documents)
+    id_ = token_id(tokens.add("anna", ["red"]))
+
+    documents.is_read_only = True
+    assert tokens.find_for_use(id_).name == "anna"
+    documents.is_read_only = False
+    for _ in range(5):
+        assert tokens.find_for_use(id_).name == "anna"
+
+    assert documents.n_written == 2
+    used_at = tokens.find(id_).used_at
+    assert used_at > 0
+    documents.stored[id_] = replace(
+        documents.stored[id_], source=msgspec.json.encode(replace(tokens.find(id_), used_at=used_at - USED_SECONDS))
+    )
+    tokens.find_for_use(id_)
+    assert tokens.find(id_).used_at >= used_at
+
+
+def test_a_token_that_was_revoked_is_not_written_again():
+    documents = Documents()
+    tokens = Tokens(documents)
+    id_ = token_id(tokens.add("anna", ["red"]))
+    read = documents.get
+
+    def get_then_revoke(index: str, key: str) -> Document | None:
+        found = read(index, key)
+        documents.stored.clear()
+        return found
+
+    documents.get = get_then_revoke
+
+    assert tokens.find_for_use(id_).name == "anna"
+    assert documents.stored == {}
 
 
 # Cached tokens.

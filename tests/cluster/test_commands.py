@@ -12,6 +12,7 @@ from codecompass.cluster.engine import Engine
 from codecompass.cluster.leases import claim
 from codecompass.cluster.repositories import Repositories
 from tests.cli.conftest import CommandLine, Program
+from tests.cluster.code_hosts import Hosted, code_host
 from tests.cluster.git_remote import GitRemote
 from tests.support.commands import Done
 
@@ -32,8 +33,48 @@ def cli(engine_cluster, tmp_path: Path) -> Iterator[CommandLine]:
     }
     yield made
     names = Engine(engine_cluster.urls, prefix=prefix).names
-    for index in (names.catalog, names.repositories, names.manifests, names.blocks, names.text, names.access):
+    for index in (
+        names.catalog,
+        names.repositories,
+        names.manifests,
+        names.blocks,
+        names.text,
+        names.access,
+        names.sources,
+        names.members,
+    ):
         engine_cluster.request("DELETE", f"/{index}")
+
+
+def test_an_owner_at_a_code_host_is_followed_by_a_worker(cli, tmp_path):
+    """End to end: a source is added, a worker lists its repositories, and a rename is followed."""
+    cli.environment["CODECOMPASS_CLUSTER_POLL_SECONDS"] = "1"
+    remotes = {name: GitRemote(tmp_path / name, name) for name in ("api", "web")}
+    for remote in remotes.values():
+        remote.push({"a.py": "def one():\n    pass\n"})
+
+    def listed() -> dict[str, str]:
+        found = cli("cluster", "list", "--json").json["repositories"]
+        return {each["url"]: each["state"] for each in found}
+
+    with code_host("gitea", [Hosted(number, name, url=remotes[name].url) for number, name in enumerate(remotes)]) as host:
+        added = cli("cluster", "source", "add", f"{host.site}/shop", "--kind", "gitea", "--group", "web", "--exclude", "shop/web")
+        with Program(cli).start("cluster", "worker") as worker:
+            try:
+                until(listed, lambda found: found.get(remotes["api"].url) == "ready")
+                host.repositories = [Hosted(0, "api", url=remotes["web"].url)]
+                checked = cli("cluster", "source", "check", f"{host.site}/shop")
+                until(listed, lambda found: found == {remotes["web"].url: "ready"})
+            finally:
+                worker.send_signal(signal.SIGTERM)
+                worker.communicate(timeout=DEADLINE_SECONDS)
+        entry = cli("cluster", "source", "list", "--json").json["sources"][0]
+        removed = cli("cluster", "source", "remove", f"{host.site}/shop")
+
+    assert (added.code, checked.code, removed.code) == (0, 0, 0)
+    assert (entry["state"], entry["repositories"], entry["groups"]) == ("followed", 1, ["web"])
+    assert "stay" in removed.out
+    assert cli("cluster", "source", "list", "--json").json == {"sources": []}
 
 
 def until(run: Callable[[], Done], is_so: Callable[[Done], bool]) -> Done:

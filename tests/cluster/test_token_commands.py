@@ -1,6 +1,7 @@
 """Tokens and the server from the command line: tokens are stored as hashes, and refused once revoked."""
 
 import signal
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def engine_of(cli: CommandLine) -> Engine:
 
 def test_a_token_is_shown_once_and_kept_as_a_hash(cli):
     text = cli("cluster", "token", "add", "ada", "--group", "web", "--group", "api", "--days", "30").out.strip()
-    made = cli("cluster", "token", "add", "root", "--admin", "--json").json
+    made = cli("cluster", "token", "add", "root", "--admin", "--no-expiry", "--json").json
     listed = cli("cluster", "token", "list", "--json")
     shown = cli("cluster", "token", "list")
 
@@ -35,6 +36,7 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(cli):
     assert entries["ada"]["groups"] == ["api", "web"]
     assert entries["ada"]["id"] == token_id(text)
     assert entries["ada"]["expires_at"]
+    assert (entries["ada"]["scope"], "last_used_at" in entries["ada"]) == (["questions", "metrics"], False)
     assert entries["root"]["is_admin"]
     assert "expires_at" not in entries["root"]
     assert "all (administrator)" in shown.out
@@ -42,6 +44,40 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(cli):
     assert kept is not None
     for where in (listed.out, shown.out, kept.source.decode()):
         assert text not in where
+
+
+def days_of(entry: dict) -> int:
+    made, ended = (datetime.fromisoformat(entry[key]) for key in ("created_at", "expires_at"))
+    return round((ended - made).total_seconds() / 86_400)
+
+
+def test_a_token_expires_unless_that_is_not_wanted(cli):
+    cli("cluster", "token", "add", "usual", "--group", "web")
+    cli("cluster", "token", "add", "short", "--group", "web", "--days", "7")
+    both = cli("cluster", "token", "add", "both", "--group", "web", "--days", "7", "--no-expiry")
+    entries = {each["name"]: each for each in cli("cluster", "token", "list", "--json").json["tokens"]}
+
+    assert {name: days_of(entry) for name, entry in entries.items()} == {"usual": 90, "short": 7}
+    assert both.code == 2
+    assert "exclude each other" in both.err
+
+
+def test_a_rotated_token_has_a_successor_for_the_same_and_ends_itself(cli):
+    old = cli("cluster", "token", "add", "ada", "--group", "web", "--days", "7", "--scope", "questions").out.strip()
+    done = cli("cluster", "token", "rotate", "ada")
+    new = done.out.strip()
+    several = cli("cluster", "token", "rotate", "ada")
+    at_once = cli("cluster", "token", "rotate", token_id(new)[:12], "--grace-hours", "0", "--json").json["token"]
+    entries = {each["id"]: each for each in cli("cluster", "token", "list", "--json").json["tokens"]}
+
+    assert new.startswith("cct_")
+    assert new != old
+    assert [days_of(entries[token_id(text)]) for text in (old, new, at_once)] == [1, 0, 7]
+    assert [entries[token_id(text)].get("has_expired", False) for text in (old, new, at_once)] == [False, True, False]
+    assert {tuple(each["groups"]) for each in entries.values()} == {("web",)}
+    assert {tuple(each["scope"]) for each in entries.values()} == {("questions",)}
+    assert several.code == 2
+    assert token_id(new)[:12] in several.err
 
 
 def test_tokens_are_revoked_by_name_or_by_id(cli):
@@ -63,6 +99,7 @@ def test_tokens_are_revoked_by_name_or_by_id(cli):
         ("ada",),
         ("ada", "--group", "no, group"),
         ("ada", "--group", "web", "--days", "0"),
+        ("ada", "--scope", "questions"),
         ("", "--group", "web"),
         ("a\tb", "--group", "web"),
     ],
@@ -103,6 +140,12 @@ def test_from_a_remote_to_an_answer(cli, tmp_path):
     assert found["web"].said()["metadata"]["commit"] == commit
     assert found["other"].said()["error"]["code"] == "project_not_found"
     assert found["nobody"].status == 401
+    assert {
+        each["name"]: bool(each.get("last_used_at")) for each in cli("cluster", "token", "list", "--json").json["tokens"]
+    } == {
+        "for-web": True,
+        "for-other": True,
+    }
     assert not list(Path(cli.environment["CODECOMPASS_HOME"]).glob("organisation/*/*"))
 
 

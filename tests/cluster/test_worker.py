@@ -40,6 +40,8 @@ def engine(engine_cluster) -> Iterator[Engine]:
         client.names.blocks,
         client.names.text,
         client.names.access,
+        client.names.sources,
+        client.names.members,
     ):
         client._request("DELETE", f"/{index}")
     client.close()

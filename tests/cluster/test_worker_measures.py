@@ -80,6 +80,7 @@ def test_work_is_counted_by_how_it_ended():
     measures.polled(has_failed=True)
     measures.not_answered()
     measures.published(700)
+    measures.saw_disk(30, 90)
     found = page(measures)
 
     assert found["codecompass_worker_runs_total", 'action="turn",outcome="done"'] == 2
@@ -90,6 +91,7 @@ def test_work_is_counted_by_how_it_ended():
     assert found["codecompass_worker_polls_total", 'outcome="failed"'] == 1
     assert found["codecompass_worker_engine_failures_total", None] == 1
     assert found["codecompass_worker_source_bytes_total", None] == 700
+    assert (found["codecompass_worker_disk_free_bytes", None], found["codecompass_worker_disk_bytes", None]) == (30, 90)
 
 
 @pytest.mark.cluster
@@ -115,5 +117,6 @@ async def test_a_worker_counts_what_it_does(engine_cluster, tmp_path):
             engine._request("DELETE", f"/{index}")
         engine.close()
 
+    assert 0 < found["codecompass_worker_disk_free_bytes", None] < found["codecompass_worker_disk_bytes", None]
     assert found["codecompass_worker_source_bytes_total", None] == len("def one():\n    pass\n")
     assert found["codecompass_repositories", None] == 2

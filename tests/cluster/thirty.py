@@ -79,6 +79,10 @@ class Pushed(Struct):
         return next(reversed(self.commits))
 
 
+UNLIMITED = {"CODECOMPASS_ACCESS_MAX_REQUESTS_PER_MINUTE": "0"}
+"""The clients of these tests ask without a pause for minutes."""
+
+
 class Thirty:
     """The organisation. Each method blocks; not thread-safe."""
 
@@ -148,7 +152,7 @@ class Thirty:
         engine = ["--cluster-url", ",".join(self.urls), "--cluster-prefix", self.prefix, "--log-level", "info"]
         segments = "" if self.segments is None else str(self.segments)
         home = self.directory / f"server{number}"
-        environment = {"CODECOMPASS_HOME": str(home), "CODECOMPASS_CLUSTER_SEGMENTS": segments}
+        environment = {"CODECOMPASS_HOME": str(home), "CODECOMPASS_CLUSTER_SEGMENTS": segments, **UNLIMITED}
         log = self.directory / f"server{number}-{len(list(self.directory.glob(f'server{number}-*.log')))}.log"
         return LoggedProcess([sys.executable, "-m", "codecompass", *command, *engine], log, environment)
 

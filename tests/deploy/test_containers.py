@@ -248,6 +248,18 @@ def test_messages_of_git_servers_reach_a_server_that_has_their_secret():
     assert services()["server"]["environment"][WEBHOOK_SECRET_VARIABLE] == f"${{{WEBHOOK_SECRET_VARIABLE}:-}}"
 
 
+def test_people_who_sign_in_reach_a_server_and_workers_have_the_tokens_of_code_hosts():
+    paths = of_kind("Ingress")["codecompass"]["spec"]["rules"][0]["http"]["paths"]
+    pod = of_kind("Deployment")["worker"]["spec"]["template"]["spec"]
+    [worker] = pod["containers"]
+    [volume] = [each for each in pod["volumes"] if each["name"] == "host-tokens"]
+    [mount] = [each for each in worker["volumeMounts"] if each["name"] == "host-tokens"]
+
+    assert {"/login", "/login/token"} <= {each["path"] for each in paths}
+    assert volume["secret"]["secretName"] in {each["metadata"]["name"] for each in documents(SECRETS)}
+    assert {"name": "CODECOMPASS_CLUSTER_HOST_TOKENS", "value": mount["mountPath"]} in worker["env"]
+
+
 def test_the_image_has_what_it_copies_and_runs_as_the_user_of_the_manifests():
     text = DOCKERFILE.read_text(encoding="utf-8")
     taken = {

@@ -32,11 +32,18 @@ cluster = LazyGroup(
         CommandEntry("add", _REPOSITORIES, "Add a repository, or change what is wanted of one.", __name__),
         CommandEntry("list", _REPOSITORIES, "List all repositories.", __name__, "list_repositories"),
         CommandEntry("changed", _REPOSITORIES, "Have a worker look at a repository now.", __name__),
+        CommandEntry("move", _REPOSITORIES, "Follow a repository to another address.", __name__, "move_repository"),
         CommandEntry("reindex", _REPOSITORIES, "Have repositories indexed anew.", _OPERATION),
         CommandEntry("pause", _REPOSITORIES, "Have workers leave repositories alone.", _OPERATION),
         CommandEntry("resume", _REPOSITORIES, "Have workers go on with them.", _OPERATION),
         CommandEntry("remove", _REPOSITORIES, "Take a repository out.", __name__),
-        CommandEntry("token", _RUNNING, "Say who may ask, and for which groups.", __name__),
+        CommandEntry(
+            "source",
+            _REPOSITORIES,
+            "Follow all repositories of an owner at a code host.",
+            "codecompass.cli.commands.cluster_sources",
+        ),
+        CommandEntry("token", _RUNNING, "Say who may ask, and for which groups.", "codecompass.cli.commands.cluster_tokens"),
         CommandEntry("worker", _RUNNING, "Fetch and index repositories until told to stop.", __name__),
         CommandEntry("drain", _RUNNING, "Pause everything, and wait until no worker is at work.", _OPERATION),
         CommandEntry("status", _RUNNING, "Show how the cluster is, what waits and what went wrong.", __name__),
@@ -181,6 +188,31 @@ def remove(invocation: Invocation, /, repository: str, cluster_url: str | None, 
 
 
 @command(
+    "move",
+    text="""
+    Follow a repository to another address, with its refs, groups and name.
+
+    REPOSITORY is its name, address or id. The new address is indexed anew; until that is done the old index goes on answering,
+    and then it is taken out. Repositories of a source are followed by themselves.
+    """,
+    examples=(Example("codecompass cluster move shop/api https://git.example.org/store/api", "it belongs to another owner now"),),
+    chooses_project=False,
+)
+@cluster_options
+@asyncclick.argument("repository")
+@asyncclick.argument("url")
+def move_repository(
+    invocation: Invocation, /, repository: str, url: str, cluster_url: str | None, cluster_prefix: str | None
+) -> int:
+    """Moves a repository."""
+
+    with opened_repositories(invocation, cluster_url, cluster_prefix, makes_indexes=True) as opened:
+        from codecompass.cli.cluster import sources
+
+        return sources.move_repository(invocation, opened, repository, url)
+
+
+@command(
     "status",
     text="Show how the search engine is, how many repositories wait, who works on which, and what went wrong.",
     examples=(
@@ -232,104 +264,3 @@ def worker(
     listening = {"server.bind": bind, "server.metrics_port": metrics_port}
     with opened_engine(invocation, cluster_url, cluster_prefix, listening, is_patient=True) as (engine, settings):
         return run_worker_process(invocation, engine, settings, jobs)
-
-
-token = LazyGroup(
-    "token",
-    help="""
-    Make, list and revoke the tokens with which agents and people ask this organisation's servers.
-
-    A token is for groups: it may see the repositories that are in one of them. It is kept as a hash, in the search engine that
-    CODECOMPASS_CLUSTER_URL names.
-    """,
-    entries=(
-        CommandEntry("add", "Commands", "Make a token for some groups of repositories.", __name__, "add_token"),
-        CommandEntry("list", "Commands", "List all tokens, without their texts.", __name__, "list_tokens"),
-        CommandEntry("revoke", "Commands", "End tokens, within seconds.", __name__, "revoke_token"),
-    ),
-    examples=(
-        Example("codecompass cluster token add alice --group backend", "a token that sees the repositories of one group"),
-        Example("codecompass cluster token list", "who has tokens, for what, until when"),
-        Example("codecompass cluster token revoke alice", "her tokens are refused from now on"),
-    ),
-)
-
-
-@command(
-    "add",
-    text="""
-    Make a token for some groups of repositories, and print it: it is shown this once.
-
-    NAME says whom it is for. Repositories in the group everyone are seen with every token, those in no group by administrators
-    alone.
-    """,
-    examples=(
-        Example("codecompass cluster token add alice --group backend --group web", "for two groups, until it is revoked"),
-        Example("codecompass cluster token add ci --group backend --days 90", "for ninety days"),
-        Example("codecompass cluster token add operations --admin", "for every repository"),
-    ),
-    chooses_project=False,
-)
-@cluster_options
-@asyncclick.argument("name")
-@asyncclick.option(
-    "--group", "groups", metavar="GROUP", multiple=True, help="Group that may be seen. Can be given several times."
-)
-@asyncclick.option("--days", type=int, metavar="N", help="Days until it expires; never unless given.")
-@asyncclick.option("--admin", "is_admin", is_flag=True, help="May see every repository, also those in no group.")
-def add_token(
-    invocation: Invocation,
-    /,
-    name: str,
-    groups: tuple[str, ...],
-    days: int | None,
-    is_admin: bool,
-    cluster_url: str | None,
-    cluster_prefix: str | None,
-) -> int:
-    """Creates a token and prints it."""
-    from codecompass.cli.cluster import tokens
-
-    with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
-        return tokens.add(invocation, engine, name, groups, days, is_admin=is_admin)
-
-
-@command(
-    "list",
-    text="List all tokens by name, with their groups and when they expire. Their texts are kept nowhere.",
-    examples=(
-        Example("codecompass cluster token list", "all tokens"),
-        Example("codecompass cluster token list --json | jq -r '.tokens[] | select(.has_expired) | .id'", "those that are over"),
-    ),
-    chooses_project=False,
-)
-@cluster_options
-def list_tokens(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
-    """Prints all tokens."""
-    from codecompass.cli.cluster import tokens
-
-    with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
-        return tokens.list_tokens(invocation, engine)
-
-
-@command(
-    "revoke",
-    text="""
-    End tokens: all of a name, or the one whose id begins so.
-
-    Servers refuse them within ten seconds, also on connections that are open.
-    """,
-    examples=(
-        Example("codecompass cluster token revoke alice", "all tokens of this name"),
-        Example("codecompass cluster token revoke 3f2a9c01d4e5", "the one with this id"),
-    ),
-    chooses_project=False,
-)
-@cluster_options
-@asyncclick.argument("token")
-def revoke_token(invocation: Invocation, /, token: str, cluster_url: str | None, cluster_prefix: str | None) -> int:
-    """Revokes tokens by name or id."""
-    from codecompass.cli.cluster import tokens
-
-    with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
-        return tokens.revoke(invocation, engine, token)

@@ -16,12 +16,18 @@ Sample = tuple[Labels, float]
 _NO_LABELS: Final[Labels] = {}
 
 
-class Gauge(Struct, frozen=True):
-    """One value without labels. `text` is its HELP line."""
+class Family(Struct, frozen=True):
+    """A family of metrics, whose samples differ by their labels. `text` is its HELP line."""
 
     name: str
+    kind: Kind
     text: str
-    value: float
+    samples: tuple[Sample, ...]
+
+
+def gauge(name: str, text: str, value: float) -> Family:
+    """Returns a gauge of one value without labels."""
+    return Family(name, "gauge", text, ((_NO_LABELS, value),))
 
 
 class Exposition:

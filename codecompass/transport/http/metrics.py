@@ -13,7 +13,7 @@ from codecompass.actors.observation import WorkspaceObservation
 from codecompass.projects.survey import SurveyedProject
 from codecompass.transport.call_records import Measures
 from codecompass.transport.health import Moment
-from codecompass.transport.http.exposition import Exposition, Gauge, Sample
+from codecompass.transport.http.exposition import Exposition, Family, Sample
 
 
 class Load(Struct, frozen=True, kw_only=True):
@@ -46,16 +46,16 @@ def render(
     supervision: Supervision,
     memory_bytes: int,
     cpu_seconds: float,
-    more: Sequence[Gauge] = (),
+    more: Sequence[Family] = (),
 ) -> bytes:
-    """Returns the page; `more` are further gauges of a server."""
+    """Returns the page; `more` are further families of a server."""
     page = Exposition()
     _process(page, moment, memory_bytes, cpu_seconds)
     _calls(page, measures)
     _http(page, measures, load)
     _workspaces(page, moment, supervision)
     for each in more:
-        page.single(each.name, "gauge", each.text, each.value)
+        page.family(each.name, each.kind, each.text, each.samples)
     return page.page()
 
 

@@ -6,6 +6,7 @@ with its trace, and becomes `internal_error`.
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import Final
 
@@ -83,7 +84,8 @@ class Catalog:
             call = begin(await self._source.of(caller))
             run = _RUN.get(name, ask_index)
             elsewhere = call.elsewhere
-            outcome = await (run(call) if elsewhere is None else elsewhere.run(call, run))
+            with call.services.admit() if call.services.admit is not None else nullcontext():
+                outcome = await (run(call) if elsewhere is None else elsewhere.run(call, run))
             counted_as = OK
         except Exception as error:  # noqa: BLE001 (the boundary of a request: one call must not end the client's session)
             reply = self._error_reply(self._known(error, name, caller), call)

@@ -5,6 +5,7 @@ organisation's code makes a set for each caller, which only gives access to what
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
@@ -148,6 +149,8 @@ class Services(Struct, frozen=True, kw_only=True):
 
     audit: Callable[[AnsweredCall], None] | None = None
     """Is told of every answer."""
+    admit: Callable[[], AbstractContextManager[None]] | None = None
+    """Wraps each call. May raise an error that refuses it."""
 
     workspaces: LiveWorkspaces
     router: Routing

@@ -1,0 +1,116 @@
+"""A small identity provider on a local port: the device flow of OpenID Connect, as its specifications describe it."""
+
+import base64
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs
+
+DEVICE_CODE = "GmRhmhcxhwAzkoEqiMEg_DnyEysNkuNhszIySk9eS"
+
+
+@dataclass
+class Provider:
+    """The state of the provider; tests change it while it serves."""
+
+    port: int = 0
+    secret: str = ""
+    answers: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    """The next answers of the token endpoint, in place of tokens."""
+    claims: dict[str, Any] = field(default_factory=dict)
+    """Claims of the ID token that differ from the usual ones."""
+    metadata: dict[str, Any] = field(default_factory=dict)
+    is_broken: bool = False
+    interval: int = 5
+    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+
+    @property
+    def issuer(self) -> str:
+        return f"http://127.0.0.1:{self.port}/realm"
+
+    def configuration(self) -> dict[str, Any]:
+        return {
+            "issuer": self.issuer,
+            "device_authorization_endpoint": f"{self.issuer}/device",
+            "token_endpoint": f"{self.issuer}/token",
+            "jwks_uri": f"{self.issuer}/keys",
+            **self.metadata,
+        }
+
+    def device(self) -> dict[str, Any]:
+        return {
+            "device_code": DEVICE_CODE,
+            "user_code": "WDJB-MJHT",
+            "verification_uri": f"{self.issuer}/activate",
+            "verification_uri_complete": f"{self.issuer}/activate?user_code=WDJB-MJHT",
+            "expires_in": 900,
+            "interval": self.interval,
+        }
+
+    def tokens(self) -> dict[str, Any]:
+        claims = {
+            "iss": self.issuer,
+            "aud": "codecompass",
+            "exp": int(time.time()) + 300,
+            "sub": "8f2a",
+            "preferred_username": "ada",
+            "groups": ["Team_Backend", "web"],
+            **self.claims,
+        }
+        parts = ({"alg": "RS256", "kid": "1"}, claims)
+        encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts]
+        return {"access_token": "opaque", "token_type": "Bearer", "expires_in": 300, "id_token": ".".join((*encoded, "c2ln"))}
+
+    def reply(self, path: str, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
+        if path == "/realm/.well-known/openid-configuration":
+            return 200, self.configuration()
+        if form.get("client_id") != "codecompass" or form.get("client_secret", "") != self.secret:
+            return 401, {"error": "invalid_client"}
+        if path == "/realm/device":
+            return 200, self.device()
+        if path == "/realm/token" and form.get("device_code") == DEVICE_CODE:
+            return self.answers.pop(0) if self.answers else (200, self.tokens())
+        return 400, {"error": "invalid_grant"}
+
+
+@contextmanager
+def identity_provider(**fields: Any) -> Iterator[Provider]:
+    """Serves a provider for the duration of the block."""
+    provider = Provider(**fields)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._answer({})
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            self._answer({key: values[0] for key, values in parse_qs(body).items()})
+
+        def _answer(self, form: dict[str, str]) -> None:
+            provider.asked.append((self.path, form))
+            status, answer = (500, {}) if provider.is_broken else provider.reply(self.path, form)
+            body = json.dumps(answer).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    provider.port = server.server_address[1]
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield provider
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
