@@ -132,7 +132,10 @@ def test_a_token_ends_when_it_expires():
     assert AccessToken(name="anna").viewer(1e12) is not None
 
 
-READING = {"engine_queries", "engine_text", "generations", "manifests", "repository_samples"}
+READING = {
+    *("engine_queries", "engine_text", "generations", "manifests", "repository_samples"),
+    *("segment_cache", "segment_store", "segments"),
+}
 """The modules that read the contents of repositories."""
 
 READERS = READING | {"fetch_and_publish", "publishing", "scoring", "sweeping", "worker"}
