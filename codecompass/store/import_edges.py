@@ -16,8 +16,8 @@ from codecompass.languages.imports import (
     ModuleRoot,
     ModuleRoots,
     PathIndex,
+    Resolver,
     affected_tails,
-    import_tails,
     languages_of,
     resolve,
 )
@@ -116,13 +116,13 @@ class ImportEdges:
         paths = self._paths(manifest)
         if has_stored:
             self._move_existing(paths, self._changed_ecosystems(), checkpoint)
+        resolver = Resolver(paths)
         for file_id, path, language, imports in self._pending:
             rows = []
-            for position, item in enumerate(imports):
+            for position, (item, (found, target)) in enumerate(zip(imports, resolver.resolved(language, path, imports), strict=True)):
                 if position % CHECKPOINT_IMPORTS == 0:
                     checkpoint()
-                tails = (*import_tails(language, item, path), "", "")
-                target = resolve(language, item, path, paths)
+                tails = (*found, "", "")
                 self._next_import += 1
                 rows.append(
                     (

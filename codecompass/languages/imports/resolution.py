@@ -4,13 +4,20 @@ Invariant by which an incremental update equals a full build: the result of `res
 `affected_tails` of the change has one of its `import_tails`, or when a module root of its ecosystem changes.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from codecompass.languages import described
 from codecompass.languages.detect import EXTENSIONS
 from codecompass.languages.imports.path_index import PathIndex
-from codecompass.languages.imports.paths import dependency_tail, dependency_tails, directory_tail, package_of, package_rules
+from codecompass.languages.imports.paths import (
+    dependency_tail,
+    dependency_tails,
+    directory_of,
+    directory_tail,
+    package_of,
+    package_rules,
+)
 from codecompass.languages.records import Import
 from codecompass.languages.table import ECOSYSTEMS
 
@@ -37,10 +44,7 @@ def languages_of(ecosystem: str) -> tuple[str, ...]:
 def import_tails(language: str, item: Import, from_path: str) -> tuple[str, ...]:
     """Returns the tails on which the target of an import depends: none, one or two."""
     rules = _rules(language, from_path)
-    if rules is None:
-        return ()
-    tails = rules.tails(item, from_path)
-    return tails if all(tails) else tuple(tail for tail in tails if tail)
+    return () if rules is None else _tails(rules, item, from_path)
 
 
 def resolve(language: str, item: Import, from_path: str, paths: PathIndex) -> str:
@@ -51,6 +55,45 @@ def resolve(language: str, item: Import, from_path: str, paths: PathIndex) -> st
     """
     rules = _rules(language, from_path)
     return "" if rules is None else rules.resolve(item, from_path, paths)
+
+
+class Resolver:
+    """Resolves the imports of many files among paths that stay the same."""
+
+    def __init__(self, paths: PathIndex) -> None:
+        self._paths = paths
+        self._known: dict[tuple[str, str, str], tuple[tuple[str, ...], str]] = {}
+        """By language, directory of the importing file and spec, where these suffice."""
+
+    def resolved(self, language: str, from_path: str, imports: Iterable[Import]) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Yields `import_tails` and the result of `resolve` for each import in a file."""
+        rules = _rules(language, from_path)
+        if rules is None:
+            yield from (((), "") for _ in imports)
+            return
+        paths = self._paths
+        if not rules.are_same_in_directory:
+            for item in imports:
+                yield _tails(rules, item, from_path), rules.resolve(item, from_path, paths)
+            return
+        known, directory = self._known, directory_of(from_path)
+        for item in imports:
+            key = (language, directory, item.spec)
+            found = known.get(key)
+            if found is None:
+                if len(known) >= MAX_RESOLVED:
+                    known.clear()
+                found = known[key] = _tails(rules, item, from_path), rules.resolve(item, from_path, paths)
+            yield found
+
+
+MAX_RESOLVED: Final = 20_000
+"""Imports that a `Resolver` remembers, 5 MB. Files come in the order of their directories, more or less."""
+
+
+def _tails(rules: "ImportRules", item: Import, from_path: str) -> tuple[str, ...]:
+    tails = rules.tails(item, from_path)
+    return tails if all(tails) else tuple(tail for tail in tails if tail)
 
 
 def _rules(language: str, from_path: str) -> "ImportRules | None":

@@ -290,7 +290,7 @@ class LocalVariables:
         first = known.get(name, UNKNOWN)
         if first == UNKNOWN:
             known[name] = expression
-        elif expression != UNKNOWN and expression.translate(_PLAIN) != first.translate(_PLAIN):
+        elif expression != first and expression != UNKNOWN and expression.translate(_PLAIN) != first.translate(_PLAIN):
             last = min(self._symbols[function].line_end, len(self._starts) - 1)
             self._note(name, expression, at, self._starts[last])
 
@@ -356,7 +356,11 @@ class LocalVariables:
     def expression_at(self, expression: str, at: int, function: int) -> str:
         """Returns what an expression is at index `at` of the text: with what a condition or a later declaration says about a
         value at its beginning, or else with the variable at its beginning replaced."""
-        return self.narrowed(expression, at) or self.substituted(expression, function)
+        first = FIRST_NAME.match(expression)
+        if first is None:
+            return expression
+        narrowings = self._narrowings.get(first[0])
+        return (narrowings is not None and self.narrowed(expression, at)) or self._substituted(expression, first, function)
 
     @property
     def is_narrowed(self) -> bool:
@@ -379,8 +383,9 @@ class LocalVariables:
     def substituted(self, expression: str, function: int) -> str:
         """Returns the expression with a variable of `function` at its beginning replaced by the variable's expression."""
         first = FIRST_NAME.match(expression)
-        if first is None:
-            return expression
+        return expression if first is None else self._substituted(expression, first, function)
+
+    def _substituted(self, expression: str, first: re.Match[str], function: int) -> str:
         name = first[0]
         if self._fields and name == "self" and (field := _FIELD.match(expression)) is not None:
             value = self._fields.get((self._symbols[function].parent if function >= 0 else -1, field[1]), UNKNOWN)
