@@ -119,7 +119,9 @@ class ImportEdges:
         resolver = Resolver(paths)
         for file_id, path, language, imports in self._pending:
             rows = []
-            for position, (item, (found, target)) in enumerate(zip(imports, resolver.resolved(language, path, imports), strict=True)):
+            for position, (item, (found, target)) in enumerate(
+                zip(imports, resolver.resolved(language, path, imports), strict=True)
+            ):
                 if position % CHECKPOINT_IMPORTS == 0:
                     checkpoint()
                 tails = (*found, "", "")

@@ -374,10 +374,14 @@ class LocalVariables:
     def narrowings_of(self, expression: str) -> tuple[Narrowing, ...]:
         """Returns what holds somewhere about a value at the beginning of an expression."""
         first = FIRST_NAME.match(expression)
-        return () if first is None else tuple(
-            each
-            for each in self._narrowings.get(first[0], ())
-            if expression.startswith(each.value) and expression[len(each.value) :][:1] in _AFTER_VALUE
+        return (
+            ()
+            if first is None
+            else tuple(
+                each
+                for each in self._narrowings.get(first[0], ())
+                if expression.startswith(each.value) and expression[len(each.value) :][:1] in _AFTER_VALUE
+            )
         )
 
     def substituted(self, expression: str, function: int) -> str:
