@@ -67,23 +67,26 @@ LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {
     "cpp": frozenset({"header"}),
     "csharp": frozenset({"typedef"}),  # `using X = Y`, an import
     "elixir": frozenset({"test", "implementation"}),  # a sentence, not a name; a protocol's name again
+    "d": frozenset({"mixin", "module", "variable", "version"}),  # code that is inserted; the file; local; a condition
     "elm": frozenset({"constructor", "module", "namespace"}),  # named with their arguments; imports
     "erlang": frozenset({"module"}),
     "go": frozenset({"package", "packageName", "unknown"}),
     "haskell": frozenset({"module"}),  # ctags stops at the first dot of its name
+    "fortran": frozenset({"label"}),
     "java": frozenset({"package"}),
     "javascript": frozenset({"property"}),  # mostly keys of object literals
     "kotlin": frozenset({"package"}),
+    "matlab": frozenset({"variable"}),  # every assignment
     "php": frozenset({"namespace", "variable", "alias"}),  # every assignment outside functions; `use .. as`
     "ocaml": frozenset({"val"}),  # of a signature whose structure follows
-    "perl": frozenset({"label"}),
+    "perl": frozenset({"label", "method", "wrapper"}),  # a subroutine again; code around one
     "powershell": frozenset({"variable"}),  # every assignment
-    "r": frozenset({"functionVar", "list", "nameattr", "vector"}),  # of functions and tests; keys of lists
+    "r": frozenset({"dataframe", "functionVar", "list", "nameattr", "vector"}),  # of functions and tests; keys of lists
     "ruby": frozenset({"library", "describe", "context"}),  # what `require` loads; sentences of tests
     "rust": frozenset({"implementation"}),  # the type's name again
     "sql": frozenset({"label", "variable", "cursor"}),
     "vhdl": frozenset({"alias", "architecture", "variable"}),  # what it stands for; a block; of processes
-    "verilog": frozenset({"block"}),
+    "verilog": frozenset({"assert", "block"}),
     "vim": frozenset({"map"}),  # keys
 }
 """Kinds of ctags that are not definitions of the file, or that nobody looks up."""
@@ -122,8 +125,8 @@ IMPORTED: Final[Mapping[tuple[str, str], re.Pattern[str]]] = {
 
 INCLUDE_GUARD: Final = re.compile(r"\w+_(?:H|HH|HPP|HXX|INC|INL)_*")
 
-LAST_PART: Final = frozenset({"csharp", "lua", "ocaml", "tcl", "vim"})
-"""Languages in which ctags qualifies a name with its owner or scope: `M.setup`, `IList.IsFixedSize`, `s:open`."""
+LAST_PART: Final = frozenset({"ada", "csharp", "lua", "ocaml", "pascal", "tcl", "vim"})
+"""Languages in which a name may be written with its owner or scope: `M.setup`, `IList.IsFixedSize`, `s:open`, `TForm.Create`."""
 
 CLAUSES: Final = frozenset({"elixir", "erlang", "haskell"})
 """Languages in which a function has several clauses, each of which ctags lists: the first of a name and kind counts."""
@@ -131,8 +134,10 @@ CLAUSES: Final = frozenset({"elixir", "erlang", "haskell"})
 TYPE_KINDS: Final = frozenset({"enum", "struct", "union"})
 """Kinds of C whose definition a typedef, a field or a variable can contain."""
 
-VALUE_KINDS: Final = frozenset({"constant", "variable", "field"})
-FUNCTION_KINDS: Final = frozenset({"function", "method", "func", "generator", "getter", "setter", "singletonMethod"})
+VALUE_KINDS: Final = frozenset({"constant", "variable", "field", "register", "port"})
+FUNCTION_KINDS: Final = frozenset(
+    {"function", "method", "func", "generator", "getter", "setter", "singletonMethod", "subprogram", "kernel", "task", "process"}
+)
 """A value inside one of these is local to it."""
 
 SCOPELESS: Final = frozenset({"javascript", "tsx", "typescript"})
@@ -242,12 +247,22 @@ def comparable(language: str, tags: Iterable[Tag]) -> list[Definition]:
         if language in CLAUSES and key in seen:
             continue
         seen.add(key)
-        name = re.split("[.:]", tag.name)[-1] if language in LAST_PART else tag.name
         held = types.get((tag.path, tag.typeref))
         # `typedef struct { ... } Name;` is defined where it begins; ctags reports the line of the name.
         line = held.line if held is not None and held.line <= tag.line <= held.end else tag.line
+        name = re.split("[.:]", tag.name)[-1] if language in LAST_PART else tag.name
         found.append(Definition(tag.path, name, tag.kind, line))
     return found
+
+
+def bare_name(language: str, name: str) -> str:
+    """Returns a name as it is compared: without its owner where one may be written, quotes and white space (`operator ==`)."""
+    if language == "elm":
+        name = name.partition(" ")[0]  # ctags adds the arguments of a type
+    elif language == "commonlisp":
+        name = name.lstrip('#:"').rstrip('"')
+    bare = "".join(name.split()).strip("`\"'") if language == "r" else "".join(name.split())
+    return re.split("[.:]", bare)[-1] if language in LAST_PART else bare
 
 
 def _is_local(language: str, tag: Tag) -> bool:

@@ -18,7 +18,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from bench.corpus import make_repository, trees_in
-from bench.definitions import CTAGS_PARSER, PYTHON, Definition, ctags_definitions, python_definitions
+from bench.definitions import CTAGS_PARSER, PYTHON, Definition, bare_name, ctags_definitions, python_definitions
 from bench.job import index, layout_for
 from bench.programs import ctags as ctags_path
 from bench.table import plain_table
@@ -151,9 +151,9 @@ def compare(one: Mapping[str, Iterable[Definition]], other: Mapping[str, Iterabl
     for language, definitions in one.items():
         known: dict[tuple[str, str], list[Definition]] = defaultdict(list)
         for definition in other.get(language, ()):
-            known[definition.path, _bare(definition.name)].append(definition)
+            known[definition.path, bare_name(language, definition.name)].append(definition)
         for definition in definitions:
-            same = known.get((definition.path, _bare(definition.name)), [])
+            same = known.get((definition.path, bare_name(language, definition.name)), [])
             nearest = min(same, key=lambda candidate: (abs(candidate.line - definition.line), candidate.kind), default=None)
             if nearest is None:
                 compared.append(Compared(language, definition, "missing"))
@@ -161,11 +161,6 @@ def compare(one: Mapping[str, Iterable[Definition]], other: Mapping[str, Iterabl
                 is_found = abs(nearest.line - definition.line) <= LINE_TOLERANCE
                 compared.append(Compared(language, definition, "found" if is_found else "other line", nearest))
     return compared
-
-
-def _bare(name: str) -> str:
-    """Removes whitespace: `operator ==` and `operator==` are one name."""
-    return "".join(name.split())
 
 
 def recall_table(compared: Iterable[Compared]) -> str:

@@ -75,6 +75,10 @@ def search_text(
         raise InvalidInput(NOTHING_SOUGHT, field="query")
     named = (*several, *(name for each in parsed.projects for name in comma_separated(each)))
     arguments = parsed.arguments({**options, "query": text})
+    if parsed.history is not None:
+        from codecompass.cli.history import search_commits  # loads git's modules
+
+        return search_commits(invocation, arguments, named)
     if parsed.tool == LocateSymbol.tool:
         return locate(invocation, arguments, named)
     return search(invocation, arguments, named, shown=shown)

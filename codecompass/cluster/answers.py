@@ -7,7 +7,7 @@ question to many repositories, one query of the engine first selects those that 
 
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
-from typing import Final, overload
+from typing import TYPE_CHECKING, Final, overload
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,12 +21,12 @@ from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.cluster.concerned import concerned
 from codecompass.cluster.library import Library, unknown
 from codecompass.cluster.repositories import RefHead, Repository
-from codecompass.cluster.routing import indexed_by_workers, needs_clone, shown_names
+from codecompass.cluster.routing import indexed_by_workers, needs_clone, needs_history, shown_names
 from codecompass.errors import CodeCompassError, IndexNotReady, RefNotIndexed
 from codecompass.formatting import iso_time
 from codecompass.protocol.metadata import BareMetadata
-from codecompass.protocol.replies import Reply, SearchEvidence
-from codecompass.protocol.requests import DiffContext, IndexStatus, ListRefs
+from codecompass.protocol.replies import Reply, SearchCodeReply, SearchEvidence
+from codecompass.protocol.requests import DiffContext, IndexStatus, ListRefs, SearchCode
 from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree
 from codecompass.query.options import QueryOptions
 from codecompass.scan.git_repository import NO_REF
@@ -34,6 +34,10 @@ from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.registry import Project
 from codecompass.store.snapshot import Snapshot
 from codecompass.units import SECONDS
+
+if TYPE_CHECKING:
+    from codecompass.actors.history_answers import HistoryLimits
+    from codecompass.query.commit_question import CommitQuestion
 
 GRACE_SECONDS: Final = 5 * SECONDS
 """How much longer than its `timeout_ms` a question may take, to fetch the facts of a generation that are not cached yet."""
@@ -216,6 +220,13 @@ class LibraryCommits:
     def route(self, project: Project, commit: NamedCommit) -> WorkspaceHandle:
         """Returns the workspace handle of a commit that `resolve` has returned."""
         return RepositoryWorkspace(self._library, self._settings, project, self._refs[project.project_id, commit.name])
+
+    async def search_history(
+        self, request: SearchCode, question: "CommitQuestion", project: Project, limits: "HistoryLimits", warnings: Sequence[str]
+    ) -> SearchCodeReply:
+        """Raises IndexedElsewhere: workers fetch the newest commit of each ref alone, so that nobody here has a history."""
+        await self._library.newest(project.project_id)
+        raise needs_history(f"type:{question.history}")
 
     async def list_refs(self, request: ListRefs, project: Project, metadata: BareMetadata) -> ListRefsReply:
         """Returns the indexed refs, the most recently published first."""

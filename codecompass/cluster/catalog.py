@@ -40,6 +40,7 @@ class CatalogEntry(Struct, frozen=True, kw_only=True):
     wanted_refs: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     is_removed: bool = False
+    is_paused: bool = False
 
 
 def entry_of(repository: "Repository") -> CatalogEntry:
@@ -50,6 +51,7 @@ def entry_of(repository: "Repository") -> CatalogEntry:
         wanted_refs=repository.wanted_refs,
         groups=repository.groups,
         is_removed=repository.is_removed,
+        is_paused=repository.is_paused,
     )
 
 
@@ -62,6 +64,7 @@ def as_asked(repository: "Repository", entry: CatalogEntry) -> "Repository":
         wanted_refs=entry.wanted_refs,
         groups=entry.groups,
         is_removed=entry.is_removed,
+        is_paused=entry.is_paused,
     )
 
 

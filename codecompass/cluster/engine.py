@@ -221,6 +221,11 @@ class Engine:
             pending_tasks=said["number_of_pending_tasks"],
         )
 
+    def told(self, path: str) -> JsonObject:
+        """Returns the engine's answer to a GET of one of its interfaces about itself."""
+        said: JsonObject = self._request("GET", path)
+        return said
+
     # single documents
 
     def documents_of_any(self, pattern: str) -> list[tuple[str, Document]]:

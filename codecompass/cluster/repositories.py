@@ -109,6 +109,8 @@ class Repository(Struct, frozen=True, kw_only=True):
     trouble: RepositoryFailure | None = None
     is_removed: bool = False
     """Whether it is invisible, and workers delete its documents."""
+    is_paused: bool = False
+    """Whether workers neither poll nor index it. What is published goes on answering."""
 
     @property
     def is_pending(self) -> bool:
@@ -340,6 +342,22 @@ class Repositories:
 
         return self.update(repo_id, noted)
 
+    def set_paused(self, repo_id: str, *, is_paused: bool) -> Repository | None:
+        """Pauses a repository or resumes it, and returns it, or None if there is none. A turn that is running is finished. One
+        that is resumed gets a turn soon, without a backoff after earlier failures."""
+
+        def changed(old: Repository) -> Repository:
+            if old.is_paused == is_paused:
+                return old
+            new = replace(old if is_paused else _noted(old), is_paused=is_paused)
+            return replace(new, trouble=replace(new.trouble, failures=0)) if new.trouble is not None and not is_paused else new
+
+        there = self.get(repo_id)
+        if there is None or there.is_removed:
+            return None
+        self._catalog.put(repo_id, entry_of(changed(there)))
+        return self.update(repo_id, changed)
+
     def note_polled(self, seen: Repository, *, has_moved: bool) -> None:
         """Records that the remote of `seen` was polled: if it has moved, a turn is requested; if not, no other worker polls it
         soon. Does nothing if the repository was polled or changed since `seen` was read."""
@@ -400,7 +418,7 @@ class Repositories:
                 field="url",
             )
         now = time.time()
-        name = parsed.name if all(each.name != parsed.name for each in known) else _unique_name(parsed.name, parsed.repo_id)
+        name = parsed.name if all(each.name != parsed.name for each in known) else unique_name(parsed.name, parsed.repo_id)
         fields: dict[str, object] = {"name": name, **given}
         fresh = Repository(repo_id=parsed.repo_id, name=name, url=parsed.url, added_at=now, changed_at=now)
         return replace(fresh, **fields)
@@ -413,7 +431,7 @@ class Repositories:
         others = (each for each in self.listed(with_removed=True, is_current=True) if each.repo_id != mine.repo_id)
         if all(each.name != mine.name for each in others):
             return mine
-        renamed = replace(mine, name=_unique_name(mine.name, mine.repo_id))
+        renamed = replace(mine, name=unique_name(mine.name, mine.repo_id))
         self._catalog.put(mine.repo_id, entry_of(renamed))
         return self.update(mine.repo_id, lambda old: replace(old, name=renamed.name)) or mine
 
@@ -513,7 +531,8 @@ def _noted(old: Repository) -> Repository:
     return replace(old, changes=old.changes + 1, changed_at=time.time())
 
 
-def _unique_name(name: str, repo_id: str) -> str:
+def unique_name(name: str, repo_id: str) -> str:
+    """Returns the name of a repository whose usual one is taken."""
     return f"{name}-{repo_id[:6]}"
 
 

@@ -62,6 +62,15 @@ def needs_clone(what: str) -> IndexedElsewhere:
     )
 
 
+def needs_history(what: str) -> IndexedElsewhere:
+    """Returns the error for a question about the history of a repository."""
+    return IndexedElsewhere(
+        f"{what} needs the history of the repository, and the workers of this organisation fetch only its newest commits. Ask a "
+        "codecompass that runs beside a full clone (git clone, then codecompass search there); search_code without type: answers "
+        "here, for each ref that list_refs shows."
+    )
+
+
 class VisibleRepositories(Struct, frozen=True):
     """The repositories that a viewer may see."""
 

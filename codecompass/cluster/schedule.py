@@ -2,7 +2,7 @@
 
     pending, and no lease                                           -> turn
     the lease has not been renewed for LEASE_SECONDS                -> as if there were no lease
-    retired or removed for longer than any question takes           -> sweep
+    retired or removed for longer than any question takes           -> sweep, also if it is paused
     nothing has changed for the poll interval                       -> poll
 
 Every worker decides for itself; compare-and-set ensures that only one of them gets the lease.
@@ -77,6 +77,8 @@ class Schedule:
             return None
         if repository.is_removed:
             return "sweep" if removed_for >= self.times.grace else None
+        if repository.is_paused:
+            return "sweep" if has_ripe else None
         if repository.is_pending or lease is not None:
             left_to_others = bool(repository.heads) and not self._has_index(key) and waited < self.times.affinity
             if not left_to_others:

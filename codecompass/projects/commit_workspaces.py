@@ -6,18 +6,20 @@ Concurrent first questions about a commit meet in its actor and build once. Reso
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import structlog
 import trio
+from msgspec.structs import replace
 
 from codecompass.actors.blocking_calls import BlockingCall, BlockingCalls
 from codecompass.actors.commits import list_refs, named_commit, refs_of
 from codecompass.actors.observation import WorkspaceHandle
 from codecompass.protocol.metadata import BareMetadata
-from codecompass.protocol.requests import ListRefs
+from codecompass.protocol.replies import SearchCodeReply
+from codecompass.protocol.requests import ListRefs, SearchCode
 from codecompass.protocol.state_replies import ListRefsReply
 from codecompass.scan.git_repository import GIT_DEADLINE_SECONDS, GitError, GitRepository, find_repository
 from codecompass.scan.git_revisions import NamedCommit
@@ -25,6 +27,10 @@ from codecompass.scan.git_roots import GitRoots
 from codecompass.store.commit_indexes import remove_commit, remove_leftovers, surplus_commits
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Project
+
+if TYPE_CHECKING:
+    from codecompass.actors.history_answers import HistoryLimits
+    from codecompass.query.commit_question import CommitQuestion
 
 T = TypeVar("T")
 
@@ -65,6 +71,23 @@ class CommitWorkspaces:
         refs = await self._blocking.run(lambda call: refs_of(root, call.is_over, roots), root, patience=GIT_DEADLINE_SECONDS)
         return await self._blocking.run(
             lambda _call: list_refs(request, root, layout, refs, metadata, roots), root, patience=GIT_DEADLINE_SECONDS
+        )
+
+    async def search_history(
+        self, request: SearchCode, question: "CommitQuestion", project: Project, limits: "HistoryLimits", warnings: Sequence[str]
+    ) -> SearchCodeReply:
+        """Returns the commits of a project that a question asks for. Raises the same errors as `answer_from_history`, and
+        FileSystemUnresponsive."""
+        from codecompass.actors.history_answers import answer_from_history  # only a question about commits needs it
+
+        root = project.root
+        bounded = replace(limits, roots=self._git_roots.and_root(str(root)))
+        return await self._blocking.run(
+            lambda call: answer_from_history(
+                request, question, root, bounded, name=project.name, warnings=warnings, is_cancelled=call.is_over
+            ),
+            root,
+            patience=limits.seconds + GIT_DEADLINE_SECONDS,
         )
 
     async def read_repository(self, root: Path, read: Callable[[GitRepository, Callable[[], bool]], T]) -> T:

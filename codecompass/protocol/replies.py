@@ -125,7 +125,34 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether the file has changed since it was indexed."""
 
 
-HitUnit = Literal["place", "line", "file"]
+class ChangedLine(Struct, frozen=True, kw_only=True):
+    """A line that a commit added (`+`) or removed (`-`). `line` counts from 1 in the version that has it; a long `text` is
+    shortened around the match."""
+
+    path: str
+    line: int
+    side: str
+    text: str
+
+
+class CommitHit(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A commit that a search of the history found, with the matching lines of its message or of what it changed."""
+
+    project: str = ""
+    """The label of its project in an answer about several."""
+    commit: str
+    """The full id."""
+    date: str
+    """When it was committed."""
+    author: str
+    subject: str
+    message_lines: tuple[MatchedLine, ...] = ()
+    changed_lines: tuple[ChangedLine, ...] = ()
+    n_omitted: int = 0
+    """How many matching lines did not fit."""
+
+
+HitUnit = Literal["place", "line", "file", "commit"]
 """What the total of an answer counts."""
 
 
@@ -180,6 +207,8 @@ class SearchCodeReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     notice: str = ""
     """What comes before the hits: how the query was read, or that nothing has it as it was asked."""
     results: tuple[Result, ...]
+    commits: tuple[CommitHit, ...] = ()
+    """The hits of a search of the history, newest first, which has no `results`."""
     query_intent: str
     total_candidates: int
     unit: HitUnit = "place"

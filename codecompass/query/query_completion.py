@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.protocol.kinds import SYMBOL_KINDS
-from codecompass.query.query_language import FILTER_NAMES, FilterName, written_filter
+from codecompass.query.query_language import FILTER_NAMES, HISTORIES, FilterName, written_filter
 
 MAX_COMPLETIONS: Final = 8
 
@@ -18,6 +18,11 @@ MEANINGS: Final[Mapping[FilterName, str]] = {
     "repo": "in another project: repo:name",
     "case": "case counts: case:yes",
     "sym": "the definition of a name: sym:Session.close",
+    "type": "commit messages, or the lines that commits changed: type:diff",
+    "author": "with type: commits of this author: author:ada",
+    "since": "with type: commits from this day on: since:2024-05-01, since:2weeks",
+    "until": "with type: commits up to the end of this day: until:2024-05",
+    "before": "with type: commits before this day: before:2024-05-01",
 }
 """The filters, in the order in which they are offered, with what they do."""
 
@@ -66,7 +71,7 @@ def completions(text: str, values: Mapping[FilterName, Sequence[str]]) -> tuple[
             return ()  # a blank after a word: whoever wants a filter types it
         names = (name for name in MEANINGS if name.startswith(typed.value))
         return tuple(Completion(f"{before}{name}:", f"{name}:", MEANINGS[name]) for name in names)
-    fixed: Mapping[str, Sequence[str]] = {"kind": SYMBOL_KINDS, "case": ("yes", "no")}
+    fixed: Mapping[str, Sequence[str]] = {"kind": SYMBOL_KINDS, "case": ("yes", "no"), "type": tuple(HISTORIES)}
     kind = "file" if typed.name == "-file" else typed.name
     offered = fixed.get(kind, values.get(kind, ()))
     fitting = offered if kind in ("file", "sym") else _fitting(offered, typed.value)

@@ -1,10 +1,12 @@
 r"""The query language that people type into the page, `search -i` and `codecompass search`: filters between the words.
 
     lang:python  file:src/  -file:test  kind:class  repo:api  case:yes  sym:Session  "a phrase"  /a\s+pattern/
+    type:commit  type:diff  author:ada  since:2024-05-01  until:2024-06  before:2024-06-01
 
 The filters are written as in the searches of code hosts, with the longer names too (`language:`, `path:`, `symbol:`). Any text is
 valid: what is no filter is text to search for, and so is a text of several lines, which is a pasted message. Tools of agents have
-arguments for the same things and never read this language.
+arguments for the same things and read this language only in a query that has `type:commit` or `type:diff`, and searches the
+history (`commit_question.py`); the other filters of the second line mean something only there.
 """
 
 import re
@@ -19,7 +21,9 @@ from codecompass.protocol.kinds import KINDS_ON_INPUT, SYMBOL_KINDS
 from codecompass.protocol.requests import LocateSymbol, SearchCode, SearchMode
 from codecompass.query.words.line_matchers import escaped
 
-FilterName = Literal["lang", "file", "-file", "kind", "repo", "case", "sym"]
+FilterName = Literal["lang", "file", "-file", "kind", "repo", "case", "sym", "type", "author", "since", "until", "before"]
+History = Literal["commit", "diff"]
+"""What of a repository's history is searched: the messages of commits, or the lines that they added and removed."""
 
 FILTER_NAMES: Final[Mapping[str, FilterName]] = {
     "lang": "lang",
@@ -33,8 +37,19 @@ FILTER_NAMES: Final[Mapping[str, FilterName]] = {
     "case": "case",
     "sym": "sym",
     "symbol": "sym",
+    "type": "type",
+    "author": "author",
+    "since": "since",
+    "after": "since",
+    "until": "until",
+    "before": "before",
 }
 """Every name of a filter that is read, with the one that is shown."""
+
+HISTORIES: Final[Mapping[str, History]] = {"commit": "commit", "diff": "diff"}
+"""The values of `type:`."""
+
+_OF_HISTORY: Final = frozenset({"type", "author", "since", "until", "before"})
 
 MAX_FILTERS: Final = 16
 """Filters of one text; further ones are text. With the bounds of a value, the path filter stays below that of its own."""
@@ -94,6 +109,8 @@ class ParsedQuery(Struct, frozen=True, kw_only=True):
     projects: tuple[str, ...] = ()
     is_case_sensitive: bool = False
     filters: tuple[QueryFilter, ...] = ()
+    history: History | None = None
+    """What of the history is searched, with `query` as this language; None for a search of the code."""
 
     @property
     def is_empty(self) -> bool:
@@ -103,10 +120,12 @@ class ParsedQuery(Struct, frozen=True, kw_only=True):
     @property
     def tool(self) -> str:
         """The tool that answers: the search for a definition if only `sym:` says what is sought."""
-        return LocateSymbol.tool if self.symbol and not self.words else SearchCode.tool
+        return LocateSymbol.tool if self.symbol and not self.words and self.history is None else SearchCode.tool
 
     def arguments(self, others: Mapping[str, object]) -> dict[str, object]:
         """Returns the arguments of `tool`: `others`, those that are given beside the text, replaced by what the text says."""
+        if self.history is not None:
+            return {**others, "query": self.query, "mode": "auto"}
         own = {"path": self.path, "language": self.language, "kind": self.kind}
         merged = {**others, **{name: value for name, value in own.items() if value}}
         if self.tool == LocateSymbol.tool:
@@ -120,6 +139,10 @@ class ParsedQuery(Struct, frozen=True, kw_only=True):
             kept.append(self.text[at : each.start].strip())
             at = each.end
         return " ".join(part for part in (*kept, self.text[at:].strip()) if part).strip()
+
+    def value_of(self, name: FilterName) -> str:
+        """Returns the value of the last filter of a name; empty if there is none."""
+        return next((each.value for each in reversed(self.filters) if each.name == name), "")
 
     def with_filter(self, name: FilterName, value: str) -> str:
         """Returns the text with one more filter, or the same text if it has that one."""
@@ -138,6 +161,10 @@ def parse_query(text: str, mode: SearchMode = "auto") -> ParsedQuery:
     if mode != "auto" or "\n" in text or "\r" in text:
         return ParsedQuery(text=text, words=text.strip(), query=text, mode=mode)
     filters = tuple(_filters(text))
+    history = next((HISTORIES[each.value] for each in reversed(filters) if each.name == "type"), None)
+    if history is not None:
+        return _parsed_history(text, filters, history)
+    filters = tuple(each for each in filters if each.name not in _OF_HISTORY)
     words = _without(text, filters)
     is_case_sensitive = next((_CASES[each.value] for each in reversed(filters) if each.name == "case"), False)
     symbol = next((each.value for each in reversed(filters) if each.name == "sym"), "")
@@ -164,6 +191,26 @@ def parse_query(text: str, mode: SearchMode = "auto") -> ParsedQuery:
     )
 
 
+def _parsed_history(text: str, filters: tuple[QueryFilter, ...], history: History) -> ParsedQuery:
+    repositories = [each for each in filters if each.name == "repo"]
+    return ParsedQuery(
+        text=text,
+        words=_without(text, filters),
+        query=_without(text, repositories),
+        path=",".join(_globs(filters)),
+        projects=tuple(each.value for each in repositories),
+        is_case_sensitive=any(each.name == "case" and _CASES[each.value] for each in filters),
+        filters=filters,
+        history=history,
+    )
+
+
+def pattern_of(words: str) -> str:
+    """Returns the RE2 expression between the slashes around all of `words`; empty if they are none."""
+    pattern = _PATTERN.fullmatch(words)
+    return pattern[1] if pattern is not None and _PATH.fullmatch(pattern[1]) is None else ""
+
+
 def phrase_of(words: str) -> str:
     """Returns the text within the quotation marks around all of `words`; empty if there are none."""
     quoted = _PHRASE.fullmatch(words)
@@ -172,10 +219,9 @@ def phrase_of(words: str) -> str:
 
 def _read(words: str, *, is_case_sensitive: bool) -> tuple[str, SearchMode]:
     """Returns what is searched for, and how."""
-    phrase = phrase_of(words)
-    pattern = _PATTERN.fullmatch(words)
-    if pattern is not None and _PATH.fullmatch(pattern[1]) is None:
-        return (pattern[1] if is_case_sensitive else f"(?i){pattern[1]}"), "regex"
+    phrase, pattern = phrase_of(words), pattern_of(words)
+    if pattern:
+        return (pattern if is_case_sensitive else f"(?i){pattern}"), "regex"
     if is_case_sensitive and words:
         return phrase or words, "literal"
     if phrase:
@@ -216,6 +262,8 @@ def _is_value(name: FilterName, value: str) -> bool:
             return all(word in KINDS_ON_INPUT for word in value.split(",")) and value.count(",") <= _MAX_COMMAS
         case "case":
             return value in _CASES
+        case "type":
+            return value in HISTORIES
         case "lang":
             return len(value) <= MAX_VALUE_CHARACTERS // 4 and _WORDS.fullmatch(value) is not None
         case "file" | "-file":

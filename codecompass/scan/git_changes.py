@@ -47,7 +47,9 @@ _IDENTICAL_RENAMES: Final = ("-M100%",)
 FileStatus = Literal["added", "removed", "changed", "renamed"]
 
 _STATUSES: Final[dict[str, FileStatus]] = {"A": "added", "D": "removed", "M": "changed", "T": "changed", "R": "renamed"}
-_HUNK: Final = lazy.pattern(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+HUNK: Final = lazy.pattern(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+"""The line before the lines of a hunk: where they begin on both sides, and how many they are if not one."""
+
 _NOTHING: Final = lazy.pattern("0+")
 
 
@@ -292,10 +294,11 @@ def _raw_entries(output: bytes) -> Iterator[FileChange]:
     for head in words:
         if not head.startswith(b":"):
             return
-        yield _raw_entry(head, words)
+        yield raw_entry(head, words)
 
 
-def _raw_entry(head: bytes, words: Iterator[bytes]) -> FileChange:
+def raw_entry(head: bytes, words: Iterator[bytes]) -> FileChange:
+    """Returns the entry of `--raw -z` that begins with `head`; takes its paths from the `words` after it."""
     old_mode, new_mode, old_blob, new_blob, status = head[1:].decode("ascii").split(" ")
     old_path = path = next(words).decode("utf-8", "surrogateescape")
     if status[0] in "RC":
@@ -335,7 +338,7 @@ def _patches(output: bytes) -> dict[tuple[str, str], tuple[Hunk, ...] | None]:
 
 def _hunks_of(patch: bytes) -> Iterator[Hunk]:
     for line in patch.split(b"\n"):
-        match = _HUNK.match(line)
+        match = HUNK.match(line)
         if match is not None:
             old, n_old, new, n_new = (None if value is None else int(value) for value in match.groups())
             assert old is not None

@@ -36,6 +36,10 @@ class GitOutputTooLarge(GitError):
     """Git wrote more than `max_output_bytes`."""
 
 
+class GitTimedOut(GitError):
+    """Git did not end within its deadline."""
+
+
 class GitCancelled(Exception):
     """`is_cancelled` returned true while git was running."""
 
@@ -161,7 +165,7 @@ def _communicate(
             if is_cancelled is not None and is_cancelled():
                 raise GitCancelled
             if time.monotonic() > deadline:
-                raise GitError(f"git took longer than {deadline_seconds:.0f} seconds")
+                raise GitTimedOut(f"git took longer than {deadline_seconds:.0f} seconds")
             if len(output) > max_output_bytes:
                 raise GitOutputTooLarge(f"git wrote more than {max_output_bytes // MIB} MiB")
     return bytes(output), bytes(errors)

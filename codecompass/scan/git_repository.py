@@ -21,6 +21,7 @@ from codecompass.scan.git_process import GitCommand, git_command, run_process
 from codecompass.scan.git_process import GitError as GitError
 from codecompass.scan.git_process import GitFailed as GitFailed
 from codecompass.scan.git_process import GitOutputTooLarge as GitOutputTooLarge
+from codecompass.scan.git_process import GitTimedOut as GitTimedOut
 from codecompass.scan.git_roots import ANYWHERE, GitRoots, open_inside, read_inside
 from codecompass.scan.git_safety import unsafe_file
 from codecompass.units import KIB, MIB, SECONDS

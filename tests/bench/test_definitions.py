@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.definitions import Definition, Tag, comparable, heredoc_lines, python_definitions
+from bench.definitions import Definition, Tag, bare_name, comparable, heredoc_lines, python_definitions
 
 PYTHON = """\
 LIMIT: int = 1
@@ -124,6 +124,21 @@ def test_names_are_written_as_an_index_would():
     assert names("lua", *functions) == ["setup", "add", "plain"]
     assert names("csharp", tag("IList.IsFixedSize", "property")) == ["IsFixedSize"]
     assert names("go", tag("a.b")) == ["a.b"]
+
+
+@pytest.mark.parametrize(
+    ("language", "theirs", "ours"),
+    [
+        ("pascal", "TForm.Create", "Create"),
+        ("tcl", "count", "::votes::count"),
+        ("cpp", "operator ==", "operator=="),
+        ("r", "`[.votes`", "[.votes"),
+        ("elm", "Status a", "Status"),
+        ("commonlisp", "#:votes", "votes"),
+    ],
+)
+def test_one_name_may_be_written_in_two_ways(language, theirs, ours):
+    assert bare_name(language, theirs) == bare_name(language, ours)
 
 
 def test_the_clauses_of_one_function_are_one_definition():

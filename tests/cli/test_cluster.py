@@ -11,6 +11,11 @@ COMMANDS = (
     ("changed", "a/b"),
     ("remove", "a/b"),
     ("status",),
+    ("doctor",),
+    ("reindex", "--all"),
+    ("pause", "--all"),
+    ("resume", "--all"),
+    ("drain",),
     ("worker",),
 )
 
@@ -70,3 +75,13 @@ def test_help_loads_neither_the_client_nor_an_event_loop(cli):
     )
 
     assert done.stderr.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "words", [("add",), ("add", "https://x.example.org/a/b", "--file", "f"), ("add", "--file", "f", "--name", "x")]
+)
+def test_adding_takes_an_address_or_a_file(cli, words):
+    done = cli("cluster", *words, "--cluster-url", "http://127.0.0.1:9")
+
+    assert done.code == 2
+    assert "--file FILE" in done.err

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from codecompass.cluster.engine import Engine
+from codecompass.cluster.leases import claim
+from codecompass.cluster.repositories import Repositories
 from tests.cli.conftest import CommandLine, Program
 from tests.cluster.git_remote import GitRemote
 from tests.support.commands import Done
@@ -104,3 +106,61 @@ def test_what_went_wrong_is_in_the_status(cli, tmp_path):
 
     assert "lost: " in status.out
     assert worker.returncode == 0
+
+
+def test_repositories_are_added_from_a_file_paused_drained_resumed_and_indexed_anew(cli, tmp_path):
+    remotes = [GitRemote(tmp_path / "origin", name) for name in ("one", "two")]
+    for remote in remotes:
+        remote.push({"a.py": "def one():\n    pass\n"})
+    listed = tmp_path / "repositories.txt"
+    listed.write_text("".join(f"{remote.url} group=web\n" for remote in remotes) + "nonsense\n")
+
+    added = cli("cluster", "add", "--file", listed, "--json")
+    assert (added.code, len(added.json["added"]), [each["line"] for each in added.json["errors"]]) == (1, 2, [3])
+    assert "2 unchanged" in cli("cluster", "add", "--file", listed).out
+    names = added.json["added"]
+
+    def states() -> list[str]:
+        return [each["state"] for each in cli("cluster", "list", "--json").json["repositories"]]
+
+    assert cli("cluster", "pause", names[0], "--json").json == {"repositories": [names[0]]}
+    with Program(cli).start("cluster", "worker") as worker:
+        try:
+            until(lambda: cli("cluster", "list", "--json"), lambda _: sorted(states()) == ["paused", "ready"])
+            assert cli("cluster", "drain", "--json").json == {"is_drained": True, "held": []}
+            assert states() == ["paused", "paused"]
+            assert cli("cluster", "resume", "--all", "--json").json == {"repositories": sorted(names)}
+            until(lambda: cli("cluster", "list", "--json"), lambda _: states() == ["ready", "ready"])
+            before = cli("cluster", "list", "--json").json["repositories"]
+            assert cli("cluster", "reindex", "--outdated", "--json").json == {"repositories": []}
+            assert cli("cluster", "reindex", names[0]).out == f"to be indexed anew: {names[0]}\n"
+            rebuilt = until(
+                lambda: cli("cluster", "list", "--json"),
+                lambda done: generation_of(done.json, names[0]) != generation_of({"repositories": before}, names[0]),
+            )
+        finally:
+            worker.send_signal(signal.SIGTERM)
+            worker.communicate(timeout=DEADLINE_SECONDS)
+
+    assert generation_of(rebuilt.json, names[1]) == generation_of({"repositories": before}, names[1])
+    doctor = cli("cluster", "doctor", "--json")
+    assert doctor.code == 0
+    assert {each["name"] for each in doctor.json["checks"]} >= {"engine", "versions", "disks", "clocks", "leases", "remotes"}
+
+
+def generation_of(listing: dict[str, list[dict[str, object]]], name: str) -> object:
+    (entry,) = [each for each in listing["repositories"] if each["name"] == name]
+    return [head["generation"] for head in entry["heads"]]
+
+
+def test_a_drain_says_who_is_still_at_work_when_its_time_is_up(cli, engine_cluster, tmp_path):
+    cli("cluster", "add", "https://git.example.org/a/b", "--name", "held")
+    engine = Engine(engine_cluster.urls, prefix=cli.environment["CODECOMPASS_CLUSTER_PREFIX"])
+    repositories = Repositories(engine)
+    assert claim(repositories, repositories.find("held"), "somebody") is not None
+    engine.close()
+
+    done = cli("cluster", "drain", "--timeout", "0")
+
+    assert done.code == 1
+    assert "held" in done.err

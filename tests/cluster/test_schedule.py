@@ -202,3 +202,13 @@ def test_a_watch_counts_from_the_first_look_at_a_value():
     assert watch.unchanged("k", 2) == 0
     clock.now += 11
     assert watch.unchanged("k", 2) == 0
+
+
+def test_what_is_paused_is_neither_indexed_nor_polled_but_swept():
+    observer = Observer()
+
+    assert set(observer.sees(replace(PENDING, is_paused=True), 600)) == {None}
+    assert set(observer.sees(replace(READY, is_paused=True), 600)) == {None}
+    assert "sweep" in observer.sees(replace(READY, is_paused=True, retired=("g0",)), 600)
+    assert observer.sees(replace(READY, is_paused=True, is_removed=True, heads={}), 600)[-1] == "sweep"
+    assert observer.sees(replace(PENDING, changes=5)) == ["turn"]

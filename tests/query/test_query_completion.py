@@ -12,7 +12,8 @@ def offered(text):
 
 
 def test_an_empty_text_is_offered_the_filters_and_a_minus_those_that_leave_out():
-    assert offered("") == ["lang:", "file:", "-file:", "kind:", "repo:", "case:", "sym:"]
+    of_code = ["lang:", "file:", "-file:", "kind:", "repo:", "case:", "sym:"]
+    assert offered("") == [*of_code, "type:", "author:", "since:", "until:", "before:"]
     assert offered("words -") == ["-file:"]
     assert offered("words -fi") == ["-file:"]
 
@@ -27,6 +28,7 @@ def test_values_that_begin_so_come_before_those_that_have_it_elsewhere():
     assert offered("lang:on") == ["lang:python", "lang:json"]
     assert offered("kind:cl") == ["kind:class"]
     assert offered("case:") == ["case:yes", "case:no"]
+    assert offered("x type:") == ["type:commit", "type:diff"]
 
 
 def test_the_rest_of_the_text_stays_and_a_value_with_a_blank_is_quoted():

@@ -155,3 +155,26 @@ async def test_a_first_visit_is_answered_from_files_and_asked_again_until_the_in
     assert "shop/cart.py" in hits(early)
     assert "data-passing" in early
     assert "shop/cart.py" in hits(late)
+
+
+async def test_a_search_of_commits_lists_them_with_links_to_the_file_at_that_commit(browser, shop, project):
+    shop.write({"shop/prices.py": "def with_tax(cents):\n    return cents * 2\n"})
+    shop.commit("Simpler <b>taxes</b>")
+    commit = shop.git("rev-parse", "HEAD").strip()
+
+    html = await browser.html("/ui/results", project=project, q='type:diff "return cents *" file:prices')
+    nothing = await browser.html("/ui/results", project=project, q="type:commit absent")
+    whole = await browser.html("/ui", project=project, q="type:commit taxes")
+
+    assert "Simpler &lt;b&gt;taxes&lt;/b&gt;" in html
+    asked = [parse_qs(urlsplit(each).query) for each in links(html) if f"ref={commit}" in each]
+    assert [(each["path"], each["line"], each["ref"]) for each in asked] == [
+        (["shop/prices.py"], ["8"], [f"{commit}~1"]),
+        (["shop/prices.py"], ["2"], [commit]),
+    ]
+    pages = [await browser.html("/ui/file", **{name: value[0] for name, value in each.items()}) for each in asked]
+    assert ["return cents * (100" in parsed(page).text for page in pages] == [True, False]
+    assert "return cents * 2" in parsed(pages[1]).text
+    assert "No commit found" in nothing
+    assert "read as a search of commits" in parsed(whole).text
+    assert "<h2>Language" not in whole

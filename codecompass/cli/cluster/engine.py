@@ -81,13 +81,22 @@ def opened_repositories(
     invocation: Invocation, url: str | None, prefix: str | None, *, makes_indexes: bool = False
 ) -> "Iterator[Repositories]":
     """Yields the repositories of that engine; `makes_indexes` creates its indexes if there are none."""
+    with opened_cluster(invocation, url, prefix, makes_indexes=makes_indexes) as (_engine, repositories):
+        yield repositories
+
+
+@contextmanager
+def opened_cluster(
+    invocation: Invocation, url: str | None, prefix: str | None, *, makes_indexes: bool = False
+) -> "Iterator[tuple[Engine, Repositories]]":
+    """Yields that engine too, as `opened_repositories` does."""
     with opened_engine(invocation, url, prefix) as (engine, settings):
         from codecompass.cluster.catalog import prepare
         from codecompass.cluster.repositories import Repositories
 
         if makes_indexes:
             prepare(engine)
-        yield Repositories(engine, settings.cluster.protocols)
+        yield engine, Repositories(engine, settings.cluster.protocols)
 
 
 def run_worker_process(invocation: Invocation, engine: "Engine", settings: Settings, jobs: int) -> int:

@@ -31,8 +31,8 @@ class HeadEntry(Struct, frozen=True, kw_only=True):
 class RepositoryEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A repository as `--json` prints it. Times are ISO 8601 in UTC.
 
-    `state` is `ready`, `waiting` for a worker, `working`, `failed` (a worker tries again), `empty`, or `removed` (and being
-    cleaned away).
+    `state` is `ready`, `waiting` for a worker, `working`, `paused`, `failed` (a worker tries again), `empty`, or `removed` (and
+    being cleaned away).
     """
 
     repo_id: str
@@ -91,6 +91,7 @@ _STYLES: Final[dict[str, tuple[Style, ...]]] = {
     "waiting": ("cyan",),
     "failed": ("red",),
     "empty": ("dim",),
+    "paused": ("yellow",),
     "removed": ("dim",),
 }
 
@@ -217,6 +218,8 @@ def _state(repository: Repository) -> str:
         return "removed"
     if repository.lease is not None:
         return "working"
+    if repository.is_paused:
+        return "paused"
     if repository.failures:
         return "failed"
     if repository.is_pending:

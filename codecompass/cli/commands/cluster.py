@@ -9,13 +9,15 @@ from typing import Any, Final
 
 import asyncclick
 
-from codecompass.cli.cluster.engine import opened_engine, opened_repositories, run_worker_process
+from codecompass.cli.cluster.engine import opened_cluster, opened_engine, opened_repositories, run_worker_process
 from codecompass.cli.command import command
 from codecompass.cli.help import CommandEntry, Example, LazyGroup
 from codecompass.cli.invocation import Invocation
+from codecompass.errors import InvalidInput
 
 _REPOSITORIES: Final = "Repositories"
 _RUNNING: Final = "Machines"
+_OPERATION: Final = "codecompass.cli.commands.cluster_operation"
 
 cluster = LazyGroup(
     "cluster",
@@ -30,10 +32,15 @@ cluster = LazyGroup(
         CommandEntry("add", _REPOSITORIES, "Add a repository, or change what is wanted of one.", __name__),
         CommandEntry("list", _REPOSITORIES, "List all repositories.", __name__, "list_repositories"),
         CommandEntry("changed", _REPOSITORIES, "Have a worker look at a repository now.", __name__),
+        CommandEntry("reindex", _REPOSITORIES, "Have repositories indexed anew.", _OPERATION),
+        CommandEntry("pause", _REPOSITORIES, "Have workers leave repositories alone.", _OPERATION),
+        CommandEntry("resume", _REPOSITORIES, "Have workers go on with them.", _OPERATION),
         CommandEntry("remove", _REPOSITORIES, "Take a repository out.", __name__),
         CommandEntry("token", _RUNNING, "Say who may ask, and for which groups.", __name__),
         CommandEntry("worker", _RUNNING, "Fetch and index repositories until told to stop.", __name__),
+        CommandEntry("drain", _RUNNING, "Pause everything, and wait until no worker is at work.", _OPERATION),
         CommandEntry("status", _RUNNING, "Show how the cluster is, what waits and what went wrong.", __name__),
+        CommandEntry("doctor", _RUNNING, "Find what is wrong with a cluster, and what to do about it.", _OPERATION),
     ),
     examples=(
         Example("codecompass cluster add https://git.example.org/shop/api --group backend", "index it, for whoever sees backend"),
@@ -60,31 +67,45 @@ def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
     URL is https://..., ssh://... or git@host:path; different addresses of the same repository count as one. Without --ref its
     default branch is indexed. Credentials stay with git on the machines of the workers (credential helpers, ssh keys): an address
     with a password is refused. Repositories are seen through their groups; one in no group is seen by administrators alone.
+
+    --file adds many at once: one address a line, with ref=NAME, group=GROUP and name=NAME after it, and # before comments;
+    --ref and --group are for lines that give none. Lines that are wrong are named and left out (exit code 1); what is there
+    as it is asked for stays untouched, so the same file can be added again.
     """,
     examples=(
         Example("codecompass cluster add https://git.example.org/shop/api --group backend", "its default branch"),
         Example("codecompass cluster add git@git.example.org:shop/api --ref HEAD --ref 'release/*'", "and its newest releases"),
         Example("codecompass cluster add https://git.example.org/shop/api --name api", "call it api, from now on"),
+        Example("codecompass cluster add --file repositories.txt --group everyone", "all of a file"),
     ),
     chooses_project=False,
 )
 @cluster_options
-@asyncclick.argument("url")
+@asyncclick.argument("url", required=False)
+@asyncclick.option("--file", metavar="FILE", help="Add those of this file, one a line; - reads standard input.")
 @asyncclick.option("--ref", "refs", metavar="NAME", multiple=True, help="Branch, tag or pattern to index; HEAD is the default.")
 @asyncclick.option("--group", "groups", metavar="GROUP", multiple=True, help="Group that the repository is in.")
 @asyncclick.option("--name", metavar="NAME", help="What it is called; the last two parts of its address unless given.")
 def add(
     invocation: Invocation,
     /,
-    url: str,
+    url: str | None,
+    file: str | None,
     refs: tuple[str, ...],
     groups: tuple[str, ...],
     name: str | None,
     cluster_url: str | None,
     cluster_prefix: str | None,
 ) -> int:
-    """Adds or changes a repository."""
+    """Adds or changes a repository, or those of a file."""
 
+    if (url is None) == (file is None) or (file is not None and name is not None):
+        raise InvalidInput("give the URL of a repository, or --file FILE without --name.", field="url")
+    if file is not None or url is None:
+        with opened_cluster(invocation, cluster_url, cluster_prefix, makes_indexes=True) as (engine, opened):
+            from codecompass.cli.cluster import operation
+
+            return operation.add_from_file(invocation, engine, opened, file or "-", refs=refs, groups=groups)
     with opened_repositories(invocation, cluster_url, cluster_prefix, makes_indexes=True) as opened:
         from codecompass.cli.cluster import repositories
 

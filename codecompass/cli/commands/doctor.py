@@ -1,24 +1,13 @@
 """`codecompass doctor`: everything that can be wrong with an installation, and what to do about it."""
 
-import textwrap
-from typing import Final
-
 import asyncclick
 
 from codecompass.cli import failure
+from codecompass.cli.check_output import summary, write_check
 from codecompass.cli.command import command
 from codecompass.cli.help import Example
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import Check, DoctorReport
-from codecompass.cli.terminal import Style, Terminal, printable
-
-_STYLES: Final[dict[str, tuple[Style, ...]]] = {
-    "ok": ("green",),
-    "warn": ("yellow", "bold"),
-    "fail": ("red", "bold"),
-}
-
-NAME_WIDTH: Final = 14
 
 
 @command(
@@ -50,39 +39,12 @@ def doctor(invocation: Invocation, semantic: bool) -> int:
     for check in run_checks(invocation, asks_endpoint=semantic):
         found.append(check)
         if not invocation.options.as_json:
-            _write(terminal, check)
+            write_check(terminal, check)
     n_failed = sum(check.status == "fail" for check in found)
     n_warned = sum(check.status == "warn" for check in found)
     if invocation.options.as_json:
         invocation.print_json(DoctorReport(not n_failed, tuple(found)))
     else:
         terminal.line()
-        terminal.line(_summary(terminal, n_failed, n_warned))
+        terminal.line(summary(terminal, n_failed, n_warned))
     return failure.FAILED if n_failed else failure.DONE
-
-
-def _write(terminal: Terminal, check: Check) -> None:
-    indent = " " * (len("fail") + 2 + NAME_WIDTH + 2)
-    label = terminal.style(check.status.ljust(len("fail")), *_STYLES[check.status])
-    first, *others = _wrapped(terminal, check.message, len(indent))
-    terminal.line(f"{label}  {terminal.style(check.name.ljust(NAME_WIDTH), 'bold')}  {first}")
-    for line in others:
-        terminal.line(indent + line)
-    for number, line in enumerate(_wrapped(terminal, check.remedy, len(indent) + 2) if check.remedy else ()):
-        terminal.line(indent + terminal.style(("  " if number else "→ ") + line, "cyan"))
-    terminal.out.flush()
-
-
-def _wrapped(terminal: Terminal, text: str, indent: int) -> list[str]:
-    if terminal.width is None:
-        return [printable(text)]
-    width = max(30, terminal.width - indent)
-    return textwrap.wrap(printable(text), width, break_long_words=False, break_on_hyphens=False) or [""]
-
-
-def _summary(terminal: Terminal, n_failed: int, n_warned: int) -> str:
-    if n_failed:
-        return terminal.style(f"{n_failed} failed, {n_warned} to look at", "red", "bold")
-    if n_warned:
-        return terminal.style(f"everything works; {n_warned} to look at", "yellow", "bold")
-    return terminal.style("everything works", "green", "bold")

@@ -33,6 +33,9 @@ INTERACTIVE: Final = frozenset({"query", "limit", "mode", "path", "language", "k
     case:yes says otherwise. Quotes around all of it keep the shell from reading it. A filter replaces the option for the
     same thing; with --mode, QUERY is taken as it stands.
 
+    type:commit searches the messages of commits instead, and type:diff the lines that they added and removed, newest
+    first; author:NAME, since:2024-05-01 (or since:2weeks), until: and before: narrow both, as do file: and --path.
+
     With --mode literal or regex the hits are exactly the lines that match, as grep would find them; with --mode files they
     are the files whose paths fit a glob or have the words. The exit code is 3 where nothing is found.
 
@@ -50,6 +53,7 @@ INTERACTIVE: Final = frozenset({"query", "limit", "mode", "path", "language", "k
         Example("codecompass search session -k class -p 'src/**'", "classes below src"),
         Example("codecompass search -w -C 2 total src/", "lines with this word, below src, with two lines around each"),
         Example("codecompass search 'session lang:py kind:class -file:test'", "filters between the words"),
+        Example("codecompass search type:diff author:ada since:2weeks retry", "lines that somebody changed lately"),
         Example("codecompass search --all 'rate limit'", "in all projects"),
         Example("codecompass search --in api,web 'rate limit'", "in these two; a name can be that of a group"),
         Example("codecompass search --mode files 'packages/*/package.json'", "files by their paths"),

@@ -159,6 +159,8 @@ class LiveIndex:
         others = [each for each in parsed.projects if each not in (project.name, project.project_id, project.root.name)]
         if others:
             raise InvalidInput(f"this searches {project.root.name} alone. Leave out repo:{others[0]}, or leave out -i.")
+        if parsed.history is not None:
+            raise InvalidInput(f"this lists places in code. Leave out type:{parsed.history}, or leave out -i.")
         if parsed.is_empty:
             raise InvalidInput(NOTHING_SOUGHT, field="query")
         request = decode(parsed.tool, parsed.arguments(self.source.arguments)).request

@@ -1,7 +1,7 @@
 """Verilog and SystemVerilog: modules, interfaces, packages, classes, functions, tasks, nets, parameters, types."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -87,10 +87,17 @@ def listed(kind: SymbolKind, rule: RuleFunction, way: str) -> RuleFunction:
 
     def rule_or_names(node: Node, context: RuleContext) -> Iterator[Found]:
         found = tuple(rule(node, context))
-        names = [re.match(r"\w+", context.text(each)) for each in reach(node, way)]
+        each_name = reach(node, way)
+        names = [re.match(r"\w+", context.text(each)) for each in each_name]
         if len(names) > len(found):
             own: SymbolKind = "field" if kind == "var" and context.enclosing in CLASS_LIKE else kind
             found = tuple(Definition(name[0], own, node) for name in names if name)
+        if len(names) == len(found) > 1:
+            lines = [each.start_point[0] + 1 for each in each_name]
+            found = tuple(
+                replace(one, start_line=line, end_line=line) if isinstance(one, Definition) else one
+                for one, line in zip(found, lines, strict=True)
+            )
         yield from found or (Descend(node),)
 
     return rule_or_names
@@ -126,6 +133,79 @@ def instance(node: Node, context: RuleContext) -> Iterator[Found]:
         name = re.match(r"\w+", context.text(each))
         if name is not None:
             yield Definition(name[0], "field" if context.enclosing in CLASS_LIKE else "var", node)
+
+
+_HELD: Final[Mapping[str, SymbolKind]] = {
+    "class": "class",
+    "interface": "interface",
+    "module": "class",
+    "package": "module",
+    "program": "class",
+    "function": "fn",
+    "task": "fn",
+}
+_BLOCK: Final = re.compile(
+    rb"//[^\n]*+|/\*(?s:.*?)(?:\*/|\Z)|\"(?>(?:[^\"\\\n]++|\\.)*)\"?"
+    rb"|\bend(?P<end>class|interface|module|package|program|function|task)\b"
+    rb"|^[ \t]*+(?P<before>(?:\(\*[^\n]*?\*\)\s*+)?(?>(?:(?:virtual|static|pure|protected|local|extern|automatic)[ \t]++)*))"
+    rb"(?P<word>class|interface|module|package|program)[ \t]++(?:(?:automatic|static)[ \t]++)?(?P<name>\w++)(?![ \t]*+[=.:])"
+    rb"|^[ \t]*+(?P<before_routine>(?>(?:(?:virtual|static|pure|protected|local|extern)[ \t]++)*))"
+    rb"(?P<routine>function|task)\b(?P<head>[^;(\n]*+)[;(]",
+    re.MULTILINE,
+)
+"""The first and the last word of a block, at the beginning of a line the first; comments and strings, in which none begins."""
+
+_MAX_OPEN: Final = 50
+
+
+def recover(root: Node, context: RuleContext) -> Iterator[Definition]:
+    """Yields the blocks of a file that the grammar cannot parse: it knows few macros, and one hides the class around it."""
+    source, line, counted = context.source, 1, 0
+    open_: list[tuple[str, Definition, list[Definition]]] = []
+    for match in _BLOCK.finditer(source):
+        if match["end"] is not None:
+            word = match["end"].decode()
+            # What was left open within it has no end of its own.
+            index = next((at for at in reversed(range(len(open_))) if open_[at][0] == word), None)
+            if index is not None:
+                last = line + source.count(b"\n", counted, match.start())
+                while len(open_) > index:
+                    yield from _closed(open_, last)
+            continue
+        word = (match["word"] or match["routine"] or b"").decode()
+        name = match["name"] or (re.split(rb"[\s\]:]", match["head"].rstrip())[-1] if match["head"] is not None else b"")
+        before = match["before"] or match["before_routine"] or b""
+        if not name or (word == "interface" and b"virtual" in before):
+            continue
+        start = match.start("word" if match["word"] else "routine") - len(before)
+        line += source.count(b"\n", counted, start)
+        counted = start
+        kind = "method" if word in ("function", "task") and any(held == "class" for held, _, _ in open_) else _HELD[word]
+        head = source[start : source.find(b";", start) if b";" in source[start : start + _HEAD_CHARACTERS] else match.end()]
+        found = Definition(
+            name.decode("utf-8", "replace"), kind, root, signature=head.decode("utf-8", "replace"), start_line=line, end_line=line
+        )
+        if len(open_) >= _MAX_OPEN:
+            continue
+        if b"extern" in before or b"pure" in before:
+            if open_:
+                open_[-1][2].append(found)
+            else:
+                yield found
+        else:
+            open_.append((word, found, []))
+    while open_:
+        yield from _closed(open_, line)
+
+
+def _closed(open_: list[tuple[str, Definition, list[Definition]]], last: int) -> Iterator[Definition]:
+    """Takes the innermost open block: it becomes a member of the one around it, or is yielded."""
+    _, definition, members = open_.pop()
+    whole = replace(definition, end_line=last, members=tuple(members))
+    if open_:
+        open_[-1][2].append(whole)
+    else:
+        yield whole
 
 
 def package_import(node: Node, context: RuleContext) -> Iterator[Found]:
@@ -206,6 +286,7 @@ VERILOG = Language(
         "modport_item": defines("field", "modport_identifier", ""),
         "ERROR": foreign,
     },
+    recover=recover,
     imports=plain_imports(endings=("", ".sv", ".svh", ".v")),
     uses=lexical_rules,
     display=Display(lexer="systemverilog"),

@@ -13,6 +13,7 @@ from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE, Import, SymbolKind
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import DOUBLE_LINES, any_of
+from codecompass.languages.walk.heads import heads
 from codecompass.languages.walk.node_rules import descend, reach
 from codecompass.languages.words import word_set
 
@@ -113,6 +114,17 @@ def namespace(node: Node, context: RuleContext) -> Iterator[Found]:
         yield Definition(name, "module", node, (parts[2],), signature=f"namespace eval {name}")
 
 
+_PROCEDURE: Final = re.compile(rb"^(?P<indent>)(?P<word>proc)[ \t]+(?P<name>[\w:.+*/<=>!?-]+)[ \t]", re.MULTILINE)
+_procedures: Final = heads(_PROCEDURE, {}, comment=b"#")
+
+
+def recover(root: Node, context: RuleContext) -> Iterator[Definition]:
+    """Yields the procedures at the beginning of a line: one stray brace makes an error of a whole file."""
+    for found in _procedures(root, context):
+        named = _named(found.name, "fn", root, context)
+        yield replace(found, name=named.name, qualifier=named.qualifier)
+
+
 def lexical_rules() -> LexicalRules:
     """Returns what its uses look like."""
     return LexicalRules(
@@ -138,6 +150,7 @@ TCL = Language(
         "set": assignment,
     },
     separator="::",
+    recover=recover,
     imports=plain_imports(endings=("", ".tcl")),
     uses=lexical_rules,
     display=Display(line_comment="#"),

@@ -42,11 +42,12 @@ FUNCTION_MARKERS: Final = (b"()", b"function ")
 
 AT_LINE_START: Final = lazy.pattern(
     rb"<<-?[ \t]*(?P<quote>['\"\\]?)(?P<mark>\w+)(?P=quote)(?s:.{0,20000}?)^[ \t]*(?P=mark)$"
-    rb"|^(?:function[ \t]+(?P<word>[\w:.@-]+)[ \t]*(?:\(\))?|(?P<name>[\w:.@-]+)[ \t]*\([ \t]*\))\s*\{(?P<body>.*)",
+    rb"|^(?P<indent>[ \t]*)(?:function[ \t]+(?P<word>[\w:.@-]+)[ \t]*(?:\([ \t]*\))?|(?P<name>[\w:.@-]+)[ \t]*\([ \t]*\))"
+    rb"\s*\{(?P<body>.*)"
+    rb"|^[ \t]*alias[ \t]+(?:-[gs][ \t]+)?(?P<alias>[\w:.@%+~-]+)=(?P<stands_for>[^\n]*)",
     re.MULTILINE,
 )
-"""A function at the start of a line. Here-documents (`<<EOF`) are matched too, so that functions in them are skipped."""
-CLOSING: Final = lazy.pattern(rb"^\}", re.MULTILINE)
+"""A function or an alias at the start of a line. Here-documents (`<<EOF`) are matched too, so that what is in them is skipped."""
 
 
 def comment_above(node: Node, context: RuleContext) -> str:
@@ -144,18 +145,27 @@ def loop(node: Node, context: RuleContext) -> Iterator[Found]:
 
 
 def recover(root: Node, context: RuleContext) -> Iterator[Definition]:
-    """Yields functions at the start of a line, to replace those that the grammar misses: a stray quote hides many."""
+    """Yields functions and aliases at the start of a line that the grammar misses: a stray quote or what only Z shell knows hides
+    many."""
     source = context.source
-    found = (match for match in AT_LINE_START.finditer(source) if match["body"] is not None)
+    found = (match for match in AT_LINE_START.finditer(source) if match["body"] is not None or match["alias"] is not None)
     matches = [match for match in found if not _is_in_value(root, match.start())]
     line, position = 1, 0
     for index, match in enumerate(matches):
-        limit = matches[index + 1].start() if index + 1 < len(matches) else len(source)
-        closing = CLOSING.search(source, match.end(), limit)
-        is_one_line = match["body"].rstrip().endswith(b"}")
-        end = match.end() if is_one_line or closing is None else closing.start()
         line += source.count(b"\n", position, match.start())
         position = match.start()
+        if match["alias"] is not None:
+            name, signature = match["alias"].decode("utf-8", "replace"), match[0].decode("utf-8", "replace").strip()
+            yield Definition(
+                name, "macro", root, start_line=line, end_line=line, signature=signature, doc="", qualified_name=name
+            )
+            continue
+        near = (matches[at] for at in range(index + 1, min(index + 1 + _NESTED_FUNCTIONS, len(matches))))
+        outer = (other.start() for other in near if other["body"] is not None and len(other["indent"]) <= len(match["indent"]))
+        limit = next(outer, len(source))
+        closing = source.find(b"\n" + match["indent"] + b"}", match.end(), limit)
+        is_one_line = match["body"].rstrip().endswith(b"}")
+        end = match.end() if is_one_line or closing < 0 else closing + 1
         name = (match["word"] or match["name"]).decode("utf-8", "replace")
         yield Definition(
             name=name,
@@ -163,10 +173,14 @@ def recover(root: Node, context: RuleContext) -> Iterator[Definition]:
             node=root,
             start_line=line,
             end_line=line + source.count(b"\n", match.start(), end),
-            signature=source[match.start() : match.start("body")].decode("utf-8", "replace"),
+            signature=source[match.end("indent") : match.start("body")].decode("utf-8", "replace"),
             doc="",
             qualified_name=name,
         )
+
+
+_NESTED_FUNCTIONS: Final = 200
+"""Functions and aliases below a function among which the next one that is not in it is looked for."""
 
 
 def _is_in_value(root: Node, start: int) -> bool:

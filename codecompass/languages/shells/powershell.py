@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
-from codecompass.languages.language import Definition, Found, Language, RuleContext, lines_of
+from codecompass.languages.language import Definition, Descend, Found, Language, RuleContext, lines_of
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import
 from codecompass.languages.uses import patterns
@@ -39,7 +39,12 @@ def command(node: Node, context: RuleContext) -> Iterator[Found]:
         yield Import(*lines_of(node), path)
     elif context.enclosing is None and (assigned := _VARIABLE.match(text.partition("=")[0].strip())) and "=" in text:
         yield Definition(assigned[1], "var", node)
+    elif _HOLDS_DEFINITIONS.search(context.source, node.start_byte, node.end_byte):
+        # What the blocks of a command define (`BeforeAll { function .. }`); their variables are temporary.
+        yield Descend(node, "fn")
 
+
+_HOLDS_DEFINITIONS: Final = re.compile(rb"\{\s(?s:.*?)^[ \t]*(?:function|filter|class|enum)[ \t]", re.MULTILINE | re.IGNORECASE)
 
 _define: Final = defines("fn", "function_name", "script_block")
 
@@ -111,6 +116,8 @@ POWERSHELL = Language(
     grammar="powershell",
     rules={
         **descend("statement_list script_block_body named_block_list named_block statement_block if_statement"),
+        **descend("pipeline_chain command command_elements array_literal_expression unary_expression"),
+        **descend("script_block_expression script_block"),
         "function_statement": function,
         "class_statement": defines("class", "simple_name!", "."),
         "class_method_definition": defines("method", "simple_name", "script_block"),

@@ -119,6 +119,8 @@ ADA = Language(
         "subtype_declaration": written("type", r"(?i)subtype\s+(\w+)"),
         "exception_declaration": written("type", r"(\w+(?:\s*,\s*\w+)*)\s*:", several=True),
         "object_declaration": variable,
+        "object_renaming_declaration": _variable,
+        "exception_renaming_declaration": written("type", r"(\w+)\s*:"),
         "number_declaration": written("const", r"(\w+)\s*:"),
         "task_body": written("fn", r"(?i)task\s+body\s+(\w+)", "non_empty_declarative_part"),
         "protected_body": written("impl", r"(?i)protected\s+body\s+(\w+)", "."),

@@ -15,7 +15,16 @@ from tree_sitter import Node
 
 from codecompass import lazy
 from codecompass.languages.language import HEAD_BYTES, Definition, Descend, Found, Language, RuleContext, head_without_comments
-from codecompass.languages.records import DOC_LIMIT, MAX_QUALIFIED_NAME, SIGNATURE_LIMIT, Import, Symbol, SymbolKind, Visibility
+from codecompass.languages.records import (
+    CLASS_LIKE,
+    DOC_LIMIT,
+    MAX_QUALIFIED_NAME,
+    SIGNATURE_LIMIT,
+    Import,
+    Symbol,
+    SymbolKind,
+    Visibility,
+)
 from codecompass.languages.walk.block_tests import with_tests
 from codecompass.languages.walk.registrations import with_registrations
 
@@ -135,13 +144,24 @@ def _missed_by_walk(
         lines_of.setdefault(symbol.name, []).append(symbol.line_start)
     for lines in lines_of.values():
         lines.sort()
+
+    def missed(item: Definition, owners: tuple[str, ...]) -> Iterator[Definition]:
+        lines = lines_of.get(item.name, [])
+        start = item.start_line or 0
+        index = bisect_left(lines, start)
+        if index == len(lines) or lines[index] > (item.end_line or start):
+            yield item if not owners else structs.replace(item, qualifier=owners)
+        elif item.kind in CLASS_LIKE:
+            # The walk may have found a class and not all in it.
+            for member in item.members:
+                if isinstance(member, Definition):
+                    yield from missed(member, (*owners, item.name))
+
     for item in recover(root, context):
         if isinstance(item, Definition) and item.start_line is not None:
-            lines = lines_of.get(item.name, [])
-            index = bisect_left(lines, item.start_line)
-            if index < len(lines) and lines[index] <= (item.end_line or item.start_line):
-                continue
-        yield item
+            yield from missed(item, ())
+        else:
+            yield item
 
 
 _BETWEEN_PARTS: Final = str.maketrans(dict.fromkeys("\\:", "/") | {".": "/"})

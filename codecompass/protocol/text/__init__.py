@@ -46,6 +46,7 @@ from codecompass.protocol.text.code import (
     place_of,
     related_lines,
 )
+from codecompass.protocol.text.commits import commit_lines
 from codecompass.protocol.text.differences import difference_lines
 from codecompass.protocol.text.graphs import graph_lines, type_lines
 from codecompass.protocol.text.references import definition_lines, reference_lines
@@ -149,7 +150,10 @@ def _hits(reply: SearchCodeReply | LocateSymbolReply) -> Iterator[str]:
     results = reply.results
     if reply.notice:
         yield one_line(reply.notice)
-    if not results:
+    commits = reply.commits if isinstance(reply, SearchCodeReply) else ()
+    if commits:
+        yield from commit_lines(commits)
+    elif not results:
         if not reply.notice:
             yield NOTHING
     elif all(result.excerpt is not None and not result.excerpt.lines and not result.signature for result in results):
@@ -165,7 +169,7 @@ def _hits(reply: SearchCodeReply | LocateSymbolReply) -> Iterator[str]:
         near = "" if reason.near_in_meaning is None else f", near in meaning {reason.near_in_meaning}"
         how = "verbatim" if is_verbatim else f"exact {reason.exact_match_boost}, path {reason.path_affinity}{near}"
         yield f"{path}: score {reason.final_score}, {how}"
-    if not results:
+    if not results and not commits:
         yield from next_lines(reply.suggested_next_actions)
 
 
@@ -186,6 +190,8 @@ def counted(reply: SearchCodeReply | LocateSymbolReply) -> str:
     if unit == "place":
         return ""
     n_shown = sum(n_items_shown(result, unit) for result in reply.results)
+    if isinstance(reply, SearchCodeReply) and unit == "commit":
+        n_shown = len(reply.commits)
     total = f"{reply.total_candidates:,}"
     if isinstance(reply, SearchCodeReply) and not reply.is_counted:
         total = f"at least {total}"

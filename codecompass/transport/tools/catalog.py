@@ -20,7 +20,7 @@ from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import BareMetadata, Metadata, bare_metadata
 from codecompass.protocol.parts import PartRequest
 from codecompass.protocol.replies import ErrorReply, Reply
-from codecompass.protocol.requests import HealthCheck, ListRefs, PageRequest
+from codecompass.protocol.requests import HealthCheck, ListRefs, PageRequest, SearchCode
 from codecompass.settings import AnswerForm
 from codecompass.transport.call_records import CANCELLED, OK, Measures
 from codecompass.transport.calls import CallOutcome
@@ -129,6 +129,18 @@ async def _ask_projects(call: ToolCall) -> CallOutcome:
     return await ask_projects(call)
 
 
+async def _search_code(call: ToolCall) -> CallOutcome:
+    request = call.request
+    assert isinstance(request, SearchCode)
+    if "type:" in request.query:
+        await load_module("codecompass.transport.tools.history_results")
+        from codecompass.transport.tools.history_results import asks_for_commits, search_history
+
+        if asks_for_commits(request):
+            return await search_history(call, request)
+    return await _ask_projects(call)
+
+
 async def _health_check(call: ToolCall) -> CallOutcome:
     """Answers from the published state. Only calls that name a project are routed: all others are about the server."""
     assert isinstance(call.request, HealthCheck)
@@ -149,7 +161,7 @@ async def _list_refs(call: ToolCall) -> CallOutcome:
 
 
 _RUN: Final[Mapping[str, Run]] = {
-    "search_code": _ask_projects,
+    "search_code": _search_code,
     "locate_symbol": _ask_projects,
     "find_references": _ask_projects,
     "list_refs": _list_refs,

@@ -52,8 +52,8 @@ TOOLS: Final[tuple[Tool, ...]] = (
         request=SearchCode,
         title="Search code",
         description=(
-            "Search code instead of grep: where is X, explore by words, identifier, path, error, regex; mode files lists by "
-            "glob. One definition: locate_symbol; its uses: find_references."
+            "Search code instead of grep: where is X, explore by words, name, path, error, regex; mode files: glob, "
+            "type:diff history. Definition: locate_symbol; uses: find_references."
         ),
         output=answer(results=ROWS),
         meta=shown_by_hosts("grep", is_always_shown=True),

@@ -16,13 +16,16 @@ from codecompass.projects.caller import Caller
 from codecompass.projects.router import Routed
 from codecompass.projects.selection import SelectedProject
 from codecompass.protocol.metadata import BareMetadata
-from codecompass.protocol.replies import ImportedSymbol, Reply, SearchEvidence
+from codecompass.protocol.replies import ImportedSymbol, Reply, SearchCodeReply, SearchEvidence
 from codecompass.protocol.requests import FindReferences, ListRefs, LocateSymbol, Request, SearchCode
 from codecompass.protocol.state_replies import HealthReply, ListRefsReply
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.registry import Project
 
 if TYPE_CHECKING:
+    from codecompass.actors.history_answers import HistoryLimits
+    from codecompass.query.commit_question import CommitQuestion
+
     # These modules import this one.
     from codecompass.transport.calls import CallOutcome
     from codecompass.transport.tools.call import ToolCall
@@ -72,6 +75,11 @@ class Commits(Protocol):
 
     async def list_refs(self, request: ListRefs, project: Project, metadata: BareMetadata) -> ListRefsReply:
         """Returns the reply of the tool `list_refs`."""
+
+    async def search_history(
+        self, request: SearchCode, question: "CommitQuestion", project: Project, limits: "HistoryLimits", warnings: Sequence[str]
+    ) -> SearchCodeReply:
+        """Returns the commits of a project that a question asks for."""
 
 
 class ManyAnswers(Protocol):

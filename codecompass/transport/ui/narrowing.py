@@ -62,7 +62,7 @@ async def ask_projects(
 
 async def count_facets(questions: ToolQueries, form: SearchForm, projects: tuple[ShownProject, ...]) -> Facets | None:
     """Returns the counts of the best hits of a search; None if it cannot be answered, which the results say."""
-    if form.project is None or form.parsed.is_empty:
+    if form.project is None or form.parsed.is_empty or form.parsed.history is not None:
         return None
     try:
         reply = await ask_projects(

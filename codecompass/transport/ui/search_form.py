@@ -96,6 +96,8 @@ class SearchForm(Struct, frozen=True, kw_only=True):
     @property
     def reading(self) -> str:
         """How the text is read where that is not as words; empty otherwise."""
+        if self.parsed.history is not None:
+            return "a search of commits" if self.parsed.history == "commit" else "a search of what commits changed"
         if self.parsed.mode == "regex" and self.mode == "auto":
             what = "the phrase" if phrase_of(self.parsed.words) else "a pattern"
             return what + (", case counts" if self.parsed.is_case_sensitive else ", in any case")
@@ -127,6 +129,8 @@ class SearchForm(Struct, frozen=True, kw_only=True):
 
 def wanted_by(parsed: ParsedQuery, *, is_chosen: bool = False) -> re.Pattern[str] | None:
     """Returns the pattern of what a query looks for; None if that is no text. `is_chosen`: its mode was not read from it."""
+    if parsed.history is not None:
+        return None
     words = "" if is_chosen else phrase_of(parsed.words)
     if parsed.mode == "regex" and words:
         return re.compile(f"(?i){re.escape(words)}")

@@ -6,7 +6,7 @@ import trio
 from msgspec import Struct
 
 from codecompass.protocol.metadata import Metadata, RankingReason
-from codecompass.protocol.replies import LocateSymbolReply, Result, SearchCodeReply
+from codecompass.protocol.replies import CommitHit, LocateSymbolReply, Result, SearchCodeReply
 from codecompass.protocol.requests import SEARCH_MODES
 from codecompass.query.query_completion import MEANINGS
 from codecompass.transport.http.request import OK, HttpRequest
@@ -62,10 +62,18 @@ class ShownHit(Struct, frozen=True, kw_only=True):
     related_words: tuple[str, ...] = ()
 
 
+class ShownCommit(Struct, frozen=True):
+    """A commit that a search of the history found, and its project."""
+
+    hit: CommitHit
+    project: ShownProject
+
+
 class SearchPageResult(Struct, frozen=True, kw_only=True):
     """The answer to a search, or the trouble with it."""
 
     hits: tuple[ShownHit, ...] = ()
+    commits: tuple[ShownCommit, ...] = ()
     total: int = 0
     metadata: Metadata | None = None
     trouble: PageError | None = None
@@ -149,8 +157,10 @@ class SearchPage:
             _shown_hit(hit, of_label[hit.project], by_index.get(index), own)
             for (index, hit), own in zip(known, lines, strict=True)
         )
+        commits = reply.commits if isinstance(reply, SearchCodeReply) else ()
         return SearchPageResult(
             hits=hits,
+            commits=tuple(ShownCommit(each, of_label[each.project]) for each in commits if each.project in of_label),
             total=reply.total_candidates,
             metadata=reply.metadata,
             searched=searched[0].label if searched is not None and is_about_one else "",
