@@ -1,7 +1,7 @@
 """Bounds how deep brackets and comments are nested in what a grammar is given.
 
-Some grammars take time or memory in the square of the number of brackets that nothing closes, or look for the end of each comment in
-the rest of the text. People do not nest that deep. What is too deep is blank, so that offsets and lines stay the same.
+Some grammars take time or memory in the square of the number of brackets that nothing closes, or look for the end of each comment
+in the rest of the text. People do not nest that deep. What is too deep is blank, so that offsets and lines stay the same.
 """
 
 import re
