@@ -408,6 +408,13 @@ class ClusterSettings(Struct, frozen=True, kw_only=True):
     ] = ""
     client_certificate: Annotated[PathText, Meta(description="PEM certificate that is shown to the nodes. Empty: none.")] = ""
     client_key: Annotated[PathText, Meta(description="PEM key of that certificate. Empty: it is in the same file.")] = ""
+    segments: Annotated[
+        PathText,
+        Meta(
+            description="Directory that workers and servers share, for finished indexes that servers copy and read themselves. "
+            "Empty: texts are documents of the search engine."
+        ),
+    ] = ""
     protocols: Annotated[
         tuple[GitProtocol, ...],
         Meta(max_length=5, description="Protocols by which repositories may be fetched: https, ssh, git, http, file."),

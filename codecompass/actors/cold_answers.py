@@ -31,7 +31,7 @@ from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCo
 from codecompass.query.merging import sample_evidence
 from codecompass.query.metadata import mark_stale
 from codecompass.query.options import QueryOptions
-from codecompass.query.summarized import can_answer, can_mention, expected_evidence, fullest, is_decidable
+from codecompass.query.summarized import able, expected_of, is_decidable
 from codecompass.scan.git_roots import ANYWHERE, GitRoots
 from codecompass.settings import FreshnessPolicy, Settings
 from codecompass.store.drift import changed_since_indexed, manifest_entry
@@ -46,9 +46,6 @@ T = TypeVar("T")
 
 Shown = dict[str, ManifestEntry | None]
 """The files that an answer shows, each with its manifest entry."""
-
-MAX_SAMPLED: Final = 32
-"""Projects that are sampled if the words of all are known."""
 
 SUMMARIES_SHARE: Final = 0.3
 """How much of the time for samples may go into reading the summaries."""
@@ -92,10 +89,10 @@ class ColdAnswers:
         imported = asked.imported
         if imported is None and not is_decidable(request):
             return None
-        is_able = partial(_able, request, None if imported is None else imported.name)
-        able, known = await self._from_summaries(projects, seconds, is_able) or (frozenset(), frozenset())
+        is_able = partial(able, request, None if imported is None else imported.name)
+        having, known = await self._from_summaries(projects, seconds, is_able) or (frozenset(), frozenset())
         unknown = {each.project_id for each in projects} - known
-        return able | unknown if able or imported is not None else None
+        return having | unknown if having or imported is not None else None
 
     async def _from_summaries(
         self, projects: Sequence[Project], seconds: float, read: Callable[[Mapping[str, WordSummary]], T]
@@ -135,9 +132,10 @@ class ColdAnswers:
         self, projects: Sequence[Project], words: str, seconds: float, found: dict[str, SearchEvidence | CodeCompassError]
     ) -> None:
         """Adds to `found`, by project id and as they arrive, the sample of each project's index for the question `words`, or the
-        error that prevented it. Projects with less of its words than MAX_SAMPLED others get a sample without hits.
+        error that prevented it. Projects with less of its words than MAX_SAMPLED others (`summarized.py`) get a sample without
+        hits.
         """
-        expected = await self._from_summaries(projects, SUMMARIES_SHARE * seconds, partial(_expected, words))
+        expected = await self._from_summaries(projects, SUMMARIES_SHARE * seconds, partial(expected_of, words))
         best, others = ((), {}) if expected is None else expected
         found.update(others)
         # What is known to have the words comes first: the others may take all the time.
@@ -176,25 +174,6 @@ async def open_cold_answers(
         nursery.start_soon(answers.summaries.serve)
         yield answers
         nursery.cancel_scope.cancel()
-
-
-# in a thread, about the summaries of all projects
-
-
-def _able(
-    request: SearchCode | LocateSymbol | FindReferences, imported: str | None, known: Mapping[str, WordSummary]
-) -> tuple[frozenset[str], frozenset[str]]:
-    """Returns the projects that can have what is asked for, or mention the name `imported`, and those of which that is known."""
-    can_have = can_answer(request) if imported is None else can_mention(imported)
-    return frozenset(project_id for project_id, summary in known.items() if can_have(summary)), frozenset(known)
-
-
-def _expected(words: str, known: Mapping[str, WordSummary]) -> tuple[Collection[str], Mapping[str, SearchEvidence]]:
-    """Returns the up to MAX_SAMPLED projects that have most of the question `words`, and what is expected of each other one."""
-    ids = list(known)
-    expected = expected_evidence(known.values(), words)
-    best = {ids[number] for number in fullest(expected, MAX_SAMPLED)}
-    return best, {project_id: each for project_id, each in zip(ids, expected, strict=True) if project_id not in best}
 
 
 # in a reader process or a thread, without an event loop

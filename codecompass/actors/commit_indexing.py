@@ -120,7 +120,7 @@ class CommitJob:
             self._meter.advance(stage="finalizing")
             meta = await trio.to_thread.run_sync(self._publish, writer)
             if self._context.on_published is not None:
-                self._context.on_published()
+                self._context.on_published(None)
             report = self._files.report(meta, writer.counts, mode="full", files_scanned=len(tree.files), started=started)
             return replace(report, warnings=tree.warnings)
 

@@ -18,7 +18,7 @@ from codecompass.actors.failures import panics_as_errors
 from codecompass.actors.index_answers import AnswerContext, IndexOnDisk, inspected, search_limit
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.job_context import JobContext, JobOrder
-from codecompass.actors.job_state import JobReport
+from codecompass.actors.job_state import JobReport, Published
 from codecompass.actors.messages import Query
 from codecompass.actors.tools import Tools
 from codecompass.actors.workbench import wait_unlocked
@@ -95,9 +95,7 @@ class CommitWorkbench:
         is_open = has_index or not isinstance(asked.request, IndexStatus)
         return StoredIndex(project=self._project, open=self._index.snapshot if is_open else nullcontext, known=known)
 
-    async def index(
-        self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
-    ) -> JobReport:
+    async def index(self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Published) -> JobReport:
         """Builds the index, unless it exists. Raises the same errors as `CommitJob.run`."""
         async with self._limits.writers:
             has_faults = await trio.to_thread.run_sync(lambda: self._index.has_faults, limiter=self._limits.checks)

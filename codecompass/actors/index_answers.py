@@ -62,6 +62,8 @@ class IndexOnDisk(Struct, frozen=True, kw_only=True):
     """Whether a newer program wrote it."""
     meta: IndexMeta | None = None
     """Metadata of the newest generation, None if it cannot be read."""
+    lacks_uses: bool = False
+    """Whether uses of names are still to be read from some of its files."""
     damage: str = ""
     """Why it cannot be read although its versions fit; empty without damage."""
     interruption: Interruption | None = None
@@ -77,7 +79,7 @@ def inspected(index: WorkspaceIndex, root: Path) -> IndexOnDisk:
         return on_disk
     try:
         with index.snapshot() as snapshot:
-            return replace(on_disk, meta=snapshot.meta)
+            return replace(on_disk, meta=snapshot.meta, lacks_uses=snapshot.facts.has_unread_uses())
     except IndexDamaged as error:
         get_logger(__name__).error("index_damaged", workspace=str(root), cause=error.message)
         return replace(on_disk, schema_status="corrupt_manifest", damage=error.message)

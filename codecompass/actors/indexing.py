@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from codecompass.actors.commit_indexing import CommitJob
 from codecompass.actors.file_pipeline import FilePipeline, in_threads, open_writer, unparsed
 from codecompass.actors.job_context import JobContext, JobOrder
-from codecompass.actors.job_state import JobReport, ProgressMeter
+from codecompass.actors.job_state import JobReport, ProgressMeter, WatchList
 from codecompass.actors.starting_point import KnownTree, StartingPoint
 from codecompass.actors.tree_scan import BareHead, JobMemory, ScannedTree, TreeScan
 from codecompass.errors import IndexDamaged, IndexInProgress, WorkspaceBusy
@@ -219,8 +219,8 @@ class IndexJob:
             changes = await self._write_known(writer, changes, begin)
         await self._write_content(writer, changes, is_first=is_first, is_resumed=is_resumed)
         self._meter.advance(stage="finalizing")
-        meta = await self._publish(writer, "complete")
         watch_list = await trio.to_thread.run_sync(self._tree.watch_list, tree)
+        meta = await self._publish(writer, "complete", watch_list)
         self.memory = self._tree.remember(tree, watch_list, meta)
         report = self._files.report(
             meta,
@@ -231,7 +231,6 @@ class IndexJob:
         )
         return replace(
             report,
-            watch_list=watch_list,
             is_partial_scan=isinstance(tree.found, PartialScan),
             warnings=tree.found.warnings,
         )
@@ -292,7 +291,9 @@ class IndexJob:
         self._meter.advance(stage="discovery")
         return await self._tree.scan_changed(writer.manifest)
 
-    async def _publish(self, writer: IndexWriter, completeness: Literal["partial", "complete"]) -> IndexMeta:
+    async def _publish(
+        self, writer: IndexWriter, completeness: Literal["partial", "complete"], watch_list: WatchList | None = None
+    ) -> IndexMeta:
         # If the root was replaced meanwhile, its files are missing or belong to another project.
         await self._tree.require_same_root()
         assert self._scanned is not None
@@ -301,6 +302,10 @@ class IndexJob:
             raise _Switched
         self._checkout, head = checkout, checkout.head
 
+        def tell() -> None:
+            if self._context.on_published is not None:
+                trio.from_thread.run_sync(self._context.on_published, watch_list)
+
         def publish() -> IndexMeta:
             return writer.publish(
                 completeness=completeness,
@@ -308,9 +313,7 @@ class IndexJob:
                 commit=head.commit or "",
                 rules_fingerprint=self._limits.fingerprint,
                 checkpoint=trio.from_thread.check_cancelled,
+                on_published=tell,
             )
 
-        meta = await trio.to_thread.run_sync(publish)
-        if self._context.on_published is not None:
-            self._context.on_published()
-        return meta
+        return await trio.to_thread.run_sync(publish)

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.index_limits import IndexLimits
+from codecompass.actors.job_state import Published
 from codecompass.actors.starting_point import FindBases, any_base
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.jobs import Progress
@@ -49,8 +50,7 @@ class JobContext(Struct, frozen=True, kw_only=True):
     bases: FindBases = any_base
     """Says which other projects' indexes may be forked."""
     on_progress: Callable[[Progress], None] | None = None
-    on_published: Callable[[], None] | None = None
-    """Called after each publication."""
+    on_published: Published | None = None
     on_scanned: Callable[[ScanResult], None] | None = None
     """Called after each scan of the whole tree."""
     on_step: Callable[[Step], None] | None = None

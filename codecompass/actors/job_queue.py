@@ -2,8 +2,8 @@
 
     start, ensure_job --> launch --> [waiting] --> running --> ended --> the waiting job, or one for newer changes
 
-A job covers the changes that were known when it began; only its success means that the index holds them. A job that is being
-cancelled covers nothing: what is requested meanwhile waits for its end.
+A job covers the changes that were known when it began; only their publication means that the index holds them. A job that is
+being cancelled covers nothing, and one that has published nothing else: what is requested meanwhile waits for its end.
 """
 
 import time
@@ -94,13 +94,20 @@ class JobQueue:
         return None if view is None else view.state
 
     @property
+    def is_indexing(self) -> bool:
+        """Whether a visible job waits, or runs and has not yet published all that it has taken."""
+        run = self._next or self._running
+        return run is not None and run.is_visible and not run.has_landed
+
+    @property
     def taken_files(self) -> frozenset[str]:
         """The changed files that the running job covers, as far as known by name."""
         run = self._running
         return frozenset() if run is None or run.taken is None else run.taken.files
 
     async def wait_progress(self) -> None:
-        """Waits until a job has ended, even if another follows it, or the first index can be read."""
+        """Waits until a job has ended, even if another follows it, the first index can be read, or a later one holds what a job
+        has taken."""
         await self._progressed.wait()
 
     def start(self, message: StartJob) -> JobHandle:
@@ -108,7 +115,8 @@ class JobQueue:
         run = self._running
         if run is None:
             return self._launch(message.cause, force=message.force, is_explicit=True)
-        if message.force and not run.force and not run.is_stopping and self._next is None:
+        is_ending = run.is_stopping or run.has_landed
+        if message.force and not run.force and not is_ending and self._next is None:
             if run.is_visible:
                 state = run.job.state
                 raise IndexInProgress(
@@ -117,7 +125,7 @@ class JobQueue:
                 )
             # It merely checks for changes, which a rebuild does as well.
             run.scope.cancel()
-        if run.is_stopping or (message.force and not run.force):
+        if is_ending or (message.force and not run.force):
             return self._queue(message.cause, force=message.force)
         run.show()
         return run.job
@@ -200,7 +208,7 @@ class JobQueue:
             # A question that introduced an unknown workspace waits for its answer: no longer than text alone needs.
             text_first=lambda: self._project().is_auto_discovered,
             on_state=self._announce,
-            on_first_index=self._progress,
+            on_readable=self._progress,
         )
         self._start(run)
         return job

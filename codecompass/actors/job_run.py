@@ -12,7 +12,7 @@ import trio
 from msgspec.structs import replace
 
 from codecompass.actors.job_context import JobOrder
-from codecompass.actors.job_state import JobReport, JobState, OwnedJob
+from codecompass.actors.job_state import JobReport, JobState, OwnedJob, Published, WatchList
 from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.watching.changes import PendingChanges
@@ -33,8 +33,8 @@ class JobRun:
 
     `taken` are the changes that it covers, None until it has taken them. `force`: a rebuild was requested; `is_rebuild`: it is
     one, requested or because of damage. `text_first` returns whether the text of a first index is published separately.
-    `on_state` is called after each visible state, `on_first_index` when the first index can be read. `failure` is why the job did
-    not publish.
+    `has_landed`: the index holds all of `taken`. `on_state` is called after each visible state, `on_readable` when a first index
+    can be read, or another one holds `taken` while the job still cleans up. `failure` is why the job did not publish.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class JobRun:
         is_visible: bool,
         text_first: Callable[[], bool],
         on_state: Callable[[], None],
-        on_first_index: Callable[[], None],
+        on_readable: Callable[[], None],
     ) -> None:
         self.job = job
         self.force = force
@@ -61,7 +61,9 @@ class JobRun:
         self._changes = changes
         self._text_first = text_first
         self._on_state = on_state
-        self._on_first_index = on_first_index
+        self._on_readable = on_readable
+        self.has_landed = False
+        self._watch_list: WatchList | None = None
         self._ending: JobState | None = None
         self._shown = trio.Event()
         self._is_recorded = False
@@ -102,17 +104,24 @@ class JobRun:
     async def run(self) -> None:
         """Runs the job. A failure becomes its `ending`, not an exception."""
         published = trio.Event()
+
+        def note(watch_list: WatchList | None) -> None:
+            published.set()
+            self._watch_list = watch_list or self._watch_list
+            # Of a first index, or one in place of a damaged one, questions have to learn first that it can be read.
+            if watch_list is not None and self._index.is_whole:
+                self._land()
+                self._on_readable()
+
         try:
             with self.scope:
                 async with open_nursery() as nursery:
                     nursery.start_soon(self._keep_record)
                     nursery.start_soon(self._wait_first_index, published)
-                    report = await self._index_changes(published.set)
+                    report = await self._index_changes(note)
                     nursery.cancel_scope.cancel()
                 await self._index.inspect()
-                assert self.taken is not None
-                self._changes.landed(self.taken)
-                self._changes.watch_scanned(report.watch_list)
+                self._land()
                 self._ending = self._ended("published", report=report)
             if self.scope.cancelled_caught:
                 self._fail(Cancelled(CANCELLED), "cancelled")
@@ -122,7 +131,18 @@ class JobRun:
             self._log.exception("job_failed", job_id=self.job.state.job_id)
             self._fail(reported(error))
 
-    async def _index_changes(self, on_published: Callable[[], None]) -> JobReport:
+    def _land(self) -> None:
+        """Notes once that the index holds what was taken."""
+        if self.has_landed:
+            return
+        self.has_landed = True
+        assert self.taken is not None
+        self._changes.landed(self.taken)
+        if self._watch_list is not None:
+            self._changes.watch_scanned(self._watch_list)
+        self._watch_list = None
+
+    async def _index_changes(self, on_published: Published) -> JobReport:
         while True:
             await self._changes.drain()
             self.taken = self._changes.take()
@@ -158,7 +178,7 @@ class JobRun:
 
     async def _wait_first_index(self, published: trio.Event) -> None:
         if await self._index.wait_first(published):
-            self._on_first_index()
+            self._on_readable()
 
     def _fail(self, error: CodeCompassError, status: FinalStatus = "failed") -> None:
         self.failure = error

@@ -27,9 +27,17 @@ class WatchList(Struct, frozen=True, kw_only=True):
     repositories: tuple[str, ...] = ()
     """Top directories of git repositories."""
     files: "Mapping[str, tuple[ScannedFile, ...]]" = {}
-    """The files directly in each directory. A directory whose files are unchanged keeps its tuple from list to list."""
+    """The files directly in each directory that was scanned now. Those of the others are in the lists before this one."""
+    has_all_files: bool = False
+    """Whether all directories were scanned."""
     linked: "Mapping[str, Stamp]" = {}
     """Stamps of files with several names: a watcher may miss a write through another name."""
+
+
+Published = Callable[[WatchList | None], None]
+"""Called in the event loop after each publication, as soon as readers see it: the job still has to clean up. The last one comes
+with what is to be watched, and then the index holds all that the job was to index; earlier ones come with None, as do those of
+commits."""
 
 
 class JobReport(Struct, frozen=True, kw_only=True):
@@ -54,7 +62,6 @@ class JobReport(Struct, frozen=True, kw_only=True):
     quarantined: tuple[str, ...]
     """Paths of files whose parse killed a worker process."""
     duration_seconds: float
-    watch_list: WatchList = WatchList()
     is_partial_scan: bool = False
     warnings: tuple[str, ...] = ()
     """Warnings of the scan, as sentences for people."""

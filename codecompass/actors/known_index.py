@@ -41,6 +41,11 @@ class KnownIndex:
         """Whether the index holds the text of all files, but not yet all symbols."""
         return self.meta is not None and self.meta.completeness == "partial"
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether there is an index that holds symbols, as far as is known without damage."""
+        return self.meta is not None and not self.lacks_symbols and not self.on_disk.damage
+
     async def inspect(self) -> None:
         """Reads the state of the index on disk. Raises the same errors as `Workbench.inspect_index`."""
         self.on_disk = await self._bench.inspect_index()

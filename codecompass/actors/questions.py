@@ -103,7 +103,7 @@ class Questions:
     def indexing_status(self) -> IndexingStatus:
         """The indexing status that answers report."""
         jobs, meta = self._jobs, self._index.meta
-        if jobs.active is not None or (jobs.is_running and (meta is None or self._index.lacks_symbols)):
+        if jobs.is_indexing or (jobs.is_running and (meta is None or self._index.lacks_symbols)):
             return "indexing"
         if meta is not None:
             return "ready"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import structlog
 import trio
+from msgspec.structs import replace
 
 from codecompass.actors.job_state import WatchList
 from codecompass.actors.watching.changes import ChangeLog
@@ -105,9 +106,22 @@ class ChangeTracker(ChangeLog):
 
     def watch_scanned(self, watch_list: WatchList) -> None:
         """Has the watcher watch what the scan of a job found that has published."""
-        self._watch_list = watch_list
-        self._is_due = True
-        self._waiting.cancel()
+        waiting, self._watch_list = self._watch_list, watch_list
+        if self._is_due and waiting is not None and not watch_list.has_all_files:
+            # The watcher has not been told of the files of the job before.
+            files = {**waiting.files, **watch_list.files}
+            self._watch_list = replace(watch_list, files=files, has_all_files=waiting.has_all_files)
+        elif self._has_to_watch(watch_list):
+            self._is_due = True
+            self._waiting.cancel()
+
+    def _has_to_watch(self, watch_list: WatchList) -> bool:
+        """Whether the watcher has to be told. Most edits change nothing of what is watched, and the next question would compare
+        every file until it is told."""
+        # A watcher that is being drained, in a thread, cannot be asked.
+        if self._watcher is None or self._using.locked() or watch_list.has_all_files:
+            return True
+        return not self._watcher.watches(watch_list.directories, watch_list.repositories, watch_list.files)
 
     # for questions
 
@@ -209,11 +223,15 @@ class ChangeTracker(ChangeLog):
         """Serves the watcher until it is lost."""
         while self._watcher is watcher:
             if self._is_due and self._watch_list is not None:
-                self._is_due = False
                 self._is_updating = True
                 async with self._using:
-                    watch_list = self._watch_list
-                    await watcher.update(watch_list.directories, watch_list.repositories, watch_list.files)
+                    # Only now: lists that come while a drain is waited for are joined with the one that is due.
+                    self._is_due = False
+                    told = self._watch_list
+                    # A watcher has all files from then on: they are not kept twice.
+                    self._watch_list = replace(told, files={}, has_all_files=False)
+                    await watcher.update(told.directories, told.repositories, told.files, has_all_files=told.has_all_files)
+                    del told
                 self._is_updating = False
                 await self.drain()
                 self._announce()

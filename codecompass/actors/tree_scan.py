@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 
 import trio
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codecompass.actors.blocking_calls import BlockingCall, BlockingCalls
 from codecompass.actors.index_limits import IndexLimits
@@ -47,7 +48,8 @@ T = TypeVar("T")
 
 
 class JobMemory(Struct, frozen=True, kw_only=True):
-    """What a job leaves for the next one on its workspace, in the same process: valid while its publication is the newest."""
+    """What a job leaves for the next one on its workspace, in the same process: valid while its publication is the newest. The
+    files of the watch list are left out."""
 
     scan: ScanMemory
     watch_list: WatchList
@@ -272,22 +274,17 @@ class TreeScan:
         """
         found = tree.found
         linked = {file.path: file.stamp for file in found.linked}
-        before = {} if self._previous is None else self._previous.watch_list.files
-        files = {
-            directory: known if (known := before.get(directory)) == now else now
-            for directory, now in _by_directory(found.files).items()
-        }
+        files = _by_directory(found.files)
         if isinstance(found, ScanResult):
             return WatchList(
-                directories=frozenset(found.directories), repositories=found.repositories, files=files, linked=linked
+                directories=frozenset(found.directories),
+                repositories=found.repositories,
+                files=files,
+                has_all_files=True,
+                linked=linked,
             )
         assert self._previous is not None
         previous, gone = self._previous.watch_list, frozenset(found.gone)
-        unseen = {
-            directory: held
-            for directory, held in before.items()
-            if directory not in found.listed and directory not in gone and not is_below_any(directory, gone)
-        }
         directories = previous.directories
         if gone:
             directories = frozenset(path for path in directories if path not in gone and not is_below_any(path, gone))
@@ -297,10 +294,10 @@ class TreeScan:
             if directory_of(path) not in found.listed and not is_below_any(path, gone)
         }
         return WatchList(
-            directories=directories | found.listed,
+            directories=directories if found.listed <= directories else directories | found.listed,
             # If a repository appears or vanishes, the scan is a whole one.
             repositories=previous.repositories,
-            files={**unseen, **files},
+            files={**dict.fromkeys(found.listed, ()), **files},
             linked={**kept, **linked},
         )
 
@@ -310,7 +307,7 @@ class TreeScan:
             return None
         return JobMemory(
             scan=tree.memory,
-            watch_list=watch_list,
+            watch_list=replace(watch_list, files={}, has_all_files=False),
             generation=meta.generation,
             published_at=meta.published_at,
             root=self._identity,

@@ -37,8 +37,7 @@ from codecompass.store.layout import ProjectLayout, make_private_directory
 from codecompass.store.registry import Project
 from codecompass.store.writer import IndexWriter
 from codecompass.units import KIB, MIB, SECONDS
-from codecompass.worker.messages import FileTask, FileText, Probe
-from codecompass.worker.probing import AS_WRITTEN
+from codecompass.worker.messages import AS_WRITTEN, FileTask, FileText, Probe
 
 WORKERS: Final = 2
 """Worker processes of one workspace for this. They end when the index can answer."""

@@ -172,11 +172,12 @@ class UsesUpkeep:
         self._index = index
         self._is_busy = is_busy
         self._checked: tuple[int, float] | None = None
+        self._commit: str | None = None
         self._wanted = trio.Event()
         self._log = structlog.get_logger(__name__)
 
     def note(self) -> None:
-        """Checks for a newer publication. Called after each transition of the workspace."""
+        """Checks for a newer publication, most of which lack nothing. Called after each transition of the workspace."""
         if self._published not in (None, self._checked):
             self._wanted.set()
 
@@ -186,18 +187,22 @@ class UsesUpkeep:
         return None if meta is None or meta.completeness != "complete" else (meta.generation, meta.published_at)
 
     async def keep_up(self) -> None:
-        """Reads what each publication lacks. Runs until cancelled; a failure does not end it."""
+        """Reads what each publication lacks, and which files changed together if it is of another commit. Runs until cancelled; a
+        failure does not end it."""
         while True:
             await self._wanted.wait()
             self._wanted = trio.Event()
-            published = self._published
+            published, index = self._published, self._index.on_disk
             try:
-                n_files = await self._tree.read_uses(self._give_way)
-                self._checked = published
-                if n_files:
+                if index.lacks_uses:
+                    n_files = await self._tree.read_uses(self._give_way)
                     self._log.info("uses_read", files=n_files)
                 # Uses that were read are not read again because git does not answer.
-                await self._tree.keep_up_with_commits()
+                self._checked = published
+                commit = "" if index.meta is None else index.meta.commit
+                if commit != self._commit:
+                    await self._tree.keep_up_with_commits()
+                    self._commit = commit
             except CodeCompassError as error:
                 # The workspace handles an index that cannot be read or written.
                 self._log.info("uses_not_read", cause=error.message)

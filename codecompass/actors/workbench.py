@@ -17,7 +17,7 @@ from codecompass.actors.index_answers import AnswerContext, IndexAnswers, IndexO
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.indexing import IndexJob
 from codecompass.actors.job_context import JobContext, JobOrder
-from codecompass.actors.job_state import JobReport, JobState
+from codecompass.actors.job_state import JobReport, JobState, Published
 from codecompass.actors.messages import Query
 from codecompass.actors.question import Question
 from codecompass.actors.tools import Tools
@@ -66,9 +66,7 @@ class Workbench(Protocol):
 
     async def inspect_index(self) -> IndexOnDisk: ...
     async def answer(self, query: Query, context: AnswerContext) -> Reply: ...
-    async def index(
-        self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
-    ) -> JobReport: ...
+    async def index(self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Published) -> JobReport: ...
     async def wait_unlocked(self) -> None: ...
     async def close(self) -> None: ...
 
@@ -151,10 +149,8 @@ class IndexWorkbench:
 
         return await answer_unindexed(self._project, self._unindexed, query, deadline, answers.options, ask_files)
 
-    async def index(
-        self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
-    ) -> JobReport:
-        """Runs a job; `on_published` is called after each publication. Raises the same errors as `IndexJob.run`."""
+    async def index(self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Published) -> JobReport:
+        """Runs a job. Raises the same errors as `IndexJob.run`."""
         try:
             report = await self._run_job(order, on_progress, on_published)
         except IndexInProgress:
@@ -166,9 +162,7 @@ class IndexWorkbench:
         await self._unindexed.close()
         return report
 
-    async def _run_job(
-        self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
-    ) -> JobReport:
+    async def _run_job(self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Published) -> JobReport:
         async with self._limits.writers:
             if order.directories is None:
                 settings = await self._comparison.run_on_tree(lambda _call: self._load_settings())

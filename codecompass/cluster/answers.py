@@ -7,6 +7,7 @@ question to many repositories, one query of the engine first selects those that 
 
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Final, overload
 
 from msgspec import Struct
@@ -18,17 +19,20 @@ from codecompass.actors.index_answers import caller_has_left
 from codecompass.actors.job_state import JobHandle
 from codecompass.actors.messages import CancelJob, Query, Settle, Settled, StartJob
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
-from codecompass.cluster.concerned import concerned
+from codecompass.cluster.concerned import concerned, is_in_segments
 from codecompass.cluster.library import Library, unknown
 from codecompass.cluster.repositories import RefHead, Repository
 from codecompass.cluster.routing import indexed_by_workers, needs_clone, needs_history, shown_names
 from codecompass.errors import CodeCompassError, IndexNotReady, RefNotIndexed
 from codecompass.formatting import iso_time
+from codecompass.nurseries import open_nursery
 from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.replies import Reply, SearchCodeReply, SearchEvidence
 from codecompass.protocol.requests import DiffContext, IndexStatus, ListRefs, SearchCode
 from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree
+from codecompass.query.merging import sample_evidence
 from codecompass.query.options import QueryOptions
+from codecompass.query.summarized import expected_of
 from codecompass.scan.git_repository import NO_REF
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.registry import Project
@@ -41,6 +45,14 @@ if TYPE_CHECKING:
 
 GRACE_SECONDS: Final = 5 * SECONDS
 """How much longer than its `timeout_ms` a question may take, to fetch the facts of a generation that are not cached yet."""
+
+SUMMARIES_SHARE: Final = 0.3
+"""How much of the time for samples may go into reading the summaries."""
+
+SAMPLE_SHARE: Final = 0.4
+"""How much of the time for all samples one may take: two that cannot be read must leave time for the others."""
+
+MAX_SAMPLES_AT_ONCE: Final = 4
 
 RETRY_MS: Final = 5_000
 
@@ -133,7 +145,7 @@ class RepositoryWorkspace:
         head = repository.heads.get(ref)
         if head is None:
             return self._without_index(asked, repository, ref)
-        options = replace(options_for(asked, self._settings.options), saves_work=True)
+        options = replace(options_for(asked, self._settings.options), saves_work=not head.in_segments)
         limit = timeout_seconds(request, self._settings.timeout)
         search = TimeLimit(seconds=min(limit, seconds or limit), is_dropped=caller_has_left)
 
@@ -299,6 +311,7 @@ class LibraryAnswers:
         wanted = {project.project_id for project in projects}
         repositories = [each for each in await self._library.repositories() if each.repo_id in wanted]
         found = await concerned(self._library, repositories, asked, seconds)
+        await self._library.look_up([each.repo_id for each in repositories] if found is None else found)
         # A repository without an index is asked too: its answer says so.
         others = wanted - {each.repo_id for each in repositories if each.default_head is not None}
         return None if found is None else {*found, *others}
@@ -306,11 +319,59 @@ class LibraryAnswers:
     async def sample(
         self, projects: Sequence[Project], words: str, seconds: float, found: dict[str, SearchEvidence | CodeCompassError]
     ) -> None:
-        """Puts a sample of each repository, or an error, into `found`, with one query of the engine for all."""
+        """Puts a sample of each repository, or an error, into `found`: with one query of the engine for all, and from the indexes
+        of those in segments that have most of the words by their summaries."""
         wanted = {project.project_id for project in projects}
         repositories = [each for each in await self._library.repositories() if each.repo_id in wanted]
+        published = [each for each in repositories if is_in_segments(each)]
+        async with open_nursery() as nursery:
+            nursery.start_soon(self._sample_segments, published, words, seconds, found)
+            nursery.start_soon(self._sample_by_engine, projects, repositories, words, seconds, found)
+
+    async def _sample_segments(
+        self,
+        repositories: Sequence[Repository],
+        words: str,
+        seconds: float,
+        found: dict[str, SearchEvidence | CodeCompassError],
+    ) -> None:
+        if not repositories:
+            return
+        best, others = expected_of(words, await self._library.summaries(repositories, SUMMARIES_SHARE * seconds))
+        found.update(others)
+        # What is known to have the words comes first: the others may take all the time.
+        ordered = sorted(repositories, key=lambda each: each.repo_id not in best)
+        waiting = [each.repo_id for each in ordered if each.repo_id not in others]
+        await self._library.look_up(waiting)
+        turns = iter(waiting)
+
+        async def sample_in_turn() -> None:
+            for repo_id in turns:
+                try:
+                    repository = await self._library.newest(repo_id)
+                    head = repository.default_head
+                    if head is None:
+                        raise IndexNotReady(NOT_INDEXED)
+                    work = partial(sample_evidence, query=words)
+                    found[repo_id] = await self._library.read(repository, head, work, SAMPLE_SHARE * seconds, is_exact=False)
+                except CodeCompassError as error:
+                    found[repo_id] = error
+
+        async with open_nursery() as nursery:
+            for _ in range(MAX_SAMPLES_AT_ONCE):
+                nursery.start_soon(sample_in_turn)
+
+    async def _sample_by_engine(
+        self,
+        projects: Sequence[Project],
+        all_repositories: Sequence[Repository],
+        words: str,
+        seconds: float,
+        found: dict[str, SearchEvidence | CodeCompassError],
+    ) -> None:
+        repositories = [each for each in all_repositories if not is_in_segments(each)]
         told = await self._library.sample(repositories, words, seconds)
-        gone = wanted - {each.repo_id for each in repositories}
+        gone = {project.project_id for project in projects} - {each.repo_id for each in all_repositories}
         found.update({repo_id: unknown(repo_id) for repo_id in gone})
         for each in repositories:
             # Repositories that are not among the best matches get an empty sample.

@@ -1,4 +1,4 @@
-"""Calls to the engine from the event loop: in threads, bounded in number, each with a deadline.
+"""Calls to the engine, and to the store of segments, from the event loop: in threads, bounded in number, each with a deadline.
 
 A call that misses its deadline is abandoned; its thread runs until the engine's client times out and counts towards the limit
 until then. So an engine that does not answer occupies a bounded number of threads, and waiting calls keep their deadlines.
@@ -33,7 +33,9 @@ class _Shared:
 class EngineCalls:
     """Runs at most `at_once` calls of one kind at a time. `answered_at` is when the last one was answered, in trio's time."""
 
-    def __init__(self, at_once: int) -> None:
+    def __init__(self, at_once: int, of: str = "search engine") -> None:
+        """`of` is what they are calls to, for the message that it did not answer."""
+        self._of = of
         self._limiter = trio.CapacityLimiter(at_once)
         self._shared: dict[str, _Shared] = {}
         self.answered_at: float | None = None
@@ -67,7 +69,7 @@ class EngineCalls:
             self.answered_at = trio.current_time()
             return result
         raise EngineUnavailable(
-            f"the search engine of this organisation did not answer within {seconds:g} s. Ask again in a moment, or for less; if "
+            f"the {self._of} of this organisation did not answer within {seconds:g} s. Ask again in a moment, or for less; if "
             "it stays so, tell whoever runs it.",
             retry_after_ms=int(RETRY_SECONDS / MILLISECONDS),
         )

@@ -1,5 +1,5 @@
-"""Which of many repositories a question is put to: those of which a query of the engine over all says that they can have an
-answer."""
+"""Which of many repositories a question is put to: those of which their summaries of words, or a query of the engine over all,
+say that they can have an answer."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -15,6 +15,7 @@ from codecompass.query.messages.traces_and_signatures import frames
 from codecompass.query.names.exact_names import is_handle
 from codecompass.query.names.named_locations import asked_lines
 from codecompass.query.path_globs import plain_path
+from codecompass.query.summarized import able, is_decidable
 from codecompass.query.words.exact_scan import scan_narrowing
 from codecompass.query.words.query_words import name_parts
 from codecompass.query.words.regex_terms import regex_terms
@@ -30,6 +31,45 @@ _PLAIN_NAME: Final = re.compile(r"\w+", re.ASCII)
 
 
 async def concerned(library: Library, repositories: Sequence[Repository], asked: Query, seconds: float) -> Collection[str] | None:
+    """Returns the ids of the repositories that can have an answer, or None if every one has to be asked. Those in segments are
+    judged by their summaries, the others by the engine. Raises EngineUnavailable, InvalidInput for a glob that is too large or a
+    regular expression that cannot be used."""
+    published = [each for each in repositories if is_in_segments(each)]
+    others = [each for each in repositories if not is_in_segments(each)]
+    found = await _by_summaries(library, published, asked, seconds) if published else frozenset()
+    by_engine = await _by_engine(library, others, asked, seconds) if others else frozenset()
+    if found is None and by_engine is None:
+        return None
+    return {
+        *((each.repo_id for each in published) if found is None else found),
+        *((each.repo_id for each in others) if by_engine is None else by_engine),
+    }
+
+
+def is_in_segments(repository: Repository) -> bool:
+    """Whether its default generation is in the store of segments."""
+    head = repository.default_head
+    return head is not None and head.in_segments
+
+
+async def _by_summaries(
+    library: Library, repositories: Sequence[Repository], asked: Query, seconds: float
+) -> Collection[str] | None:
+    """Returns the ids of those that can have an answer and of those of which that is not known; None if none is known to have
+    one: then something similar is looked for in all of them, as in an embedded store."""
+    request, imported = asked.request, asked.imported
+    assert isinstance(request, SearchCode | LocateSymbol | FindReferences)
+    if imported is None and not is_decidable(request):
+        return None
+    summaries = await library.summaries(repositories, seconds)
+    having, known = able(request, None if imported is None else imported.name, summaries)
+    unknown = {each.repo_id for each in repositories} - known
+    return having | unknown if having or imported is not None else None
+
+
+async def _by_engine(
+    library: Library, repositories: Sequence[Repository], asked: Query, seconds: float
+) -> Collection[str] | None:
     """Returns the ids of the repositories that can have an answer, or None if every one has to be asked. If none has what is
     asked for, these are a few with similar names or paths, where an answer suggests such. Raises EngineUnavailable, InvalidInput
     for a glob that is too large."""

@@ -27,10 +27,11 @@ from codecompass.cluster.engine import Engine, EngineUnavailable
 from codecompass.cluster.generations import Generations
 from codecompass.cluster.leases import Claim, with_attempt
 from codecompass.cluster.manifests import Manifest
-from codecompass.cluster.publishing import publish
+from codecompass.cluster.publishing import publish, publish_segments
 from codecompass.cluster.remote_refs import MAX_REFS, RemoteRef, Selection, select_refs
 from codecompass.cluster.remotes import Mirror, RemoteLimits, list_remote
 from codecompass.cluster.repositories import Change, RefHead, Repository, RepositoryFailure
+from codecompass.cluster.segment_store import SegmentStore
 from codecompass.cluster.sweeping import sweep
 from codecompass.cluster.worker_home import WorkerHome
 from codecompass.cluster.worker_measures import WorkerMeasures
@@ -59,6 +60,8 @@ class TurnResources(Struct, frozen=True, kw_only=True):
     owner: str
     """Host and process, for people."""
     measures: WorkerMeasures
+    store: SegmentStore | None = None
+    """Where finished indexes are published; None if their texts are published as documents of the engine."""
 
 
 class Turn:
@@ -123,7 +126,11 @@ class Turn:
 
     def _is_current(self, ref: RemoteRef) -> bool:
         head = self._claim.repository.heads.get(ref.name)
-        return not self._is_rebuild and head is not None and (head.commit, head.made_by) == (ref.object_id, MADE_BY)
+        return not self._is_rebuild and head is not None and head.commit == ref.object_id and self._is_as_now(head)
+
+    def _is_as_now(self, head: RefHead) -> bool:
+        """Whether a head was published as this worker would do it now."""
+        return head.made_by == MADE_BY and head.in_segments == (self._resources.store is not None)
 
     async def _resolve(self, mirror: Mirror, ref: RemoteRef) -> NamedCommit | None:
         """Returns the fetched commit, which may be newer than the listed one, or None for a tag of something else."""
@@ -149,7 +156,7 @@ class Turn:
 
     def _serves(self, head: RefHead, commit: NamedCommit) -> bool:
         is_usable = not self._is_rebuild or head.generation in self._fresh
-        return is_usable and (head.commit, head.made_by) == (commit.commit, MADE_BY)
+        return is_usable and head.commit == commit.commit and self._is_as_now(head)
 
     async def _index(self, ref: RemoteRef, commit: NamedCommit, mirror: Mirror) -> RefHead:
         """Builds the index of a commit and writes it to the engine as a generation that is not visible yet."""
@@ -167,20 +174,7 @@ class Turn:
         indexed = time.monotonic()
         generation = secrets.token_hex(8)
         self._attempt = generation
-        published = await trio.to_thread.run_sync(
-            partial(
-                publish,
-                resources.engine,
-                resources.generations.cache,
-                repo_id=repo_id,
-                generation=generation,
-                previous=await self._previous(ref.name),
-                layout=resources.home.project(repo_id).commit(commit.commit),
-                project_id=repo_id,
-                checkpoint=trio.from_thread.check_cancelled,
-            ),
-            limiter=resources.threads,
-        )
+        written = await self._write(generation, ref, commit)
         self._fresh.add(generation)
         self._log.info(
             "generation_written",
@@ -189,10 +183,7 @@ class Turn:
             commit=commit.commit,
             files=report.file_count,
             files_changed=report.files_changed,
-            files_written=published.counts.files,
-            documents=published.counts.documents,
-            blocks=published.counts.blocks,
-            is_whole=published.counts.is_whole,
+            **written,
             index_seconds=round(indexed - began, 3),
             write_seconds=round(time.monotonic() - indexed, 3),
         )
@@ -204,13 +195,51 @@ class Turn:
             symbol_count=report.symbol_count,
             source_bytes=report.source_bytes,
             made_by=MADE_BY,
+            in_segments=resources.store is not None,
         )
+
+    async def _write(self, generation: str, ref: RemoteRef, commit: NamedCommit) -> dict[str, int | bool]:
+        """Writes the index of a commit as a generation, and returns what was written, for the log."""
+        resources, repo_id = self._resources, self._begun.repo_id
+        previous, layout = await self._previous(ref.name), resources.home.project(repo_id).commit(commit.commit)
+        if resources.store is None:
+            in_engine = partial(
+                publish,
+                resources.engine,
+                resources.generations.cache,
+                repo_id=repo_id,
+                generation=generation,
+                previous=previous,
+                layout=layout,
+                project_id=repo_id,
+                checkpoint=trio.from_thread.check_cancelled,
+            )
+            counts = (await trio.to_thread.run_sync(in_engine, limiter=resources.threads)).counts
+            return {
+                "files_written": counts.files,
+                "documents": counts.documents,
+                "blocks": counts.blocks,
+                "is_whole": counts.is_whole,
+            }
+        in_store = partial(
+            publish_segments,
+            resources.engine,
+            resources.store,
+            repo_id=repo_id,
+            generation=generation,
+            previous=previous,
+            layout=layout,
+            project_id=repo_id,
+            checkpoint=trio.from_thread.check_cancelled,
+        )
+        written = await trio.to_thread.run_sync(in_store, limiter=resources.threads)
+        return {"segments_written": written.n_written, "bytes_written": written.written_bytes}
 
     async def _previous(self, ref: str) -> Manifest | None:
         """Returns the manifest of the ref's head, or of another one if it has none, or None if it cannot be reused."""
         repository = self._claim.repository
         head = repository.heads.get(ref) or repository.default_head or next(iter(repository.heads.values()), None)
-        if head is None or head.made_by != MADE_BY or (self._is_rebuild and head.generation not in self._fresh):
+        if head is None or not self._is_as_now(head) or (self._is_rebuild and head.generation not in self._fresh):
             return None
         try:
             read = partial(self._resources.generations.manifest, head.generation)
@@ -257,7 +286,13 @@ async def remove_retired(resources: TurnResources, claim: Claim, ripe: Collectio
     keep = {head.generation for head in repository.heads.values()} | (set(repository.retired) - set(ripe))
     n_removed = await trio.to_thread.run_sync(
         partial(
-            sweep, resources.engine, repository.repo_id, keep, confirm=claim.renew, checkpoint=trio.from_thread.check_cancelled
+            sweep,
+            resources.engine,
+            repository.repo_id,
+            keep,
+            confirm=claim.renew,
+            checkpoint=trio.from_thread.check_cancelled,
+            store=resources.store,
         ),
         limiter=resources.threads,
     )

@@ -1,4 +1,5 @@
-"""Opens generations for reading: a `Snapshot` is made of the manifest, the text in the engine and facts cached on disk.
+"""Opens generations for reading: a `Snapshot` is made of the manifest, the text in the engine and facts cached on disk; or, of a
+generation in the store of segments, of copies of all its files (`segment_cache.py`).
 
 The cache consists of files assembled from the engine's blocks, bounded in bytes. Nothing in it is state: all of it can be deleted
 at any moment and is fetched again. A generation differs little from the previous one, so most of its blocks are copied from files
@@ -9,8 +10,8 @@ import os
 import shutil
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -31,16 +32,21 @@ from codecompass.cluster.manifests import (
     unpack_block,
     unpacked,
 )
+from codecompass.cluster.schema import JsonObject
 from codecompass.cluster.scoring import EngineRarities
-from codecompass.errors import IndexIncompatible, IndexNotReady
+from codecompass.cluster.segment_cache import SegmentCache
+from codecompass.cluster.segment_store import SegmentStore
+from codecompass.errors import CodeCompassError, IndexIncompatible, IndexNotReady
 from codecompass.store.databases import ReadConnection
 from codecompass.store.facts import FactsReader
 from codecompass.store.file_table import TableCache
 from codecompass.store.layout import make_private_directory
+from codecompass.store.mapped_files import MappedFiles
 from codecompass.store.overlay import connect_to_facts
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.term_counts import TermCounts
+from codecompass.store.word_summary import WordSummary
 from codecompass.units import GIB
 
 BLOCKS_AT_ONCE: Final = 64
@@ -51,6 +57,14 @@ DEFAULT_CACHE_BYTES: Final = 8 * GIB
 KEPT_MANIFESTS: Final = 256
 """Manifests and file tables kept in memory, the most recently used."""
 
+KEPT_LISTS: Final = 4_096
+"""Manifests of segments kept in memory, a list of some 20 files each."""
+
+MANIFESTS_AT_ONCE: Final = 500
+
+SEGMENTS: Final = "segments"
+"""The directory of copies of segments, in that of the facts cache."""
+
 KEPT_OPEN: Final = 64
 """Generations whose databases are kept open between questions; each takes two to four file descriptors."""
 
@@ -58,16 +72,28 @@ KEPT_OPEN: Final = 64
 class Generations:
     """Reads the generations of all repositories. Thread-safe."""
 
-    def __init__(self, engine: Engine, directory: Path, max_bytes: int = DEFAULT_CACHE_BYTES) -> None:
-        """`directory` is for the facts cache, and is emptied."""
+    def __init__(
+        self,
+        engine: Engine,
+        directory: Path,
+        max_bytes: int = DEFAULT_CACHE_BYTES,
+        store: SegmentStore | None = None,
+        mapped_files: MappedFiles | None = None,
+    ) -> None:
+        """`directory` is for both caches, each of up to `max_bytes`, and is emptied. `store` is None where there are no segments;
+        `mapped_files` counts the faults in `directory`."""
         self._engine = engine
         self.cache: Final = FactsCache(engine, directory, max_bytes)
+        self._segments = None if store is None else SegmentCache(store, directory / SEGMENTS, max_bytes, mapped_files)
         self._rarities = EngineRarities(engine)
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, tuple[Manifest, TableCache]] = OrderedDict()
+        self._segmented: OrderedDict[str, Manifest] = OrderedDict()
 
     def close(self) -> None:
-        """Deletes the facts cache."""
+        """Deletes both caches."""
+        if self._segments is not None:
+            self._segments.close()
         self.cache.close()
 
     def manifest(self, generation: str) -> Manifest:
@@ -75,13 +101,66 @@ class Generations:
 
         Raises IndexNotReady if it was removed (long after it was replaced), IndexIncompatible, IndexDamaged, EngineUnavailable.
         """
-        return self._kept_or_read(generation)[0]
+        return self.manifests((generation,))[generation]
+
+    def manifests(self, generations: Sequence[str]) -> Mapping[str, Manifest]:
+        """Returns the manifests of generations, read with few requests. Raises the same errors as `manifest`."""
+        with self._lock:
+            found = {name: kept for name in generations if (kept := self._known(name)) is not None}
+        missing = [name for name in generations if name not in found]
+        for start in range(0, len(missing), MANIFESTS_AT_ONCE):
+            batch = missing[start : start + MANIFESTS_AT_ONCE]
+            said = self._engine.get_many(self._engine.names.manifests, batch)
+            for name in batch:
+                found[name] = self._keep(name, said.get(name))
+        return found
+
+    def summaries(self, generations: Mapping[str, str], is_over: Callable[[], bool]) -> dict[str, WordSummary]:
+        """Returns the word summaries of generations in segments, by the keys of `generations`. Those that cannot be had, or not
+        before `is_over`, are left out. Raises EngineUnavailable and what `manifest` raises."""
+        manifests = self.manifests(list(generations.values()))
+        found: dict[str, WordSummary] = {}
+        for key, generation in generations.items():
+            if is_over():
+                break
+            # What is not known is asked, and says then what is wrong.
+            with suppress(CodeCompassError, OSError):
+                found[key] = self._segment_cache().words(manifests[generation])
+        return found
+
+    def is_here(self, generation: str) -> bool:
+        """Whether a question about a generation in segments need not wait for its files. False if that is not known."""
+        with self._lock:
+            manifest = self._segmented.get(generation)
+        return manifest is not None and self._segment_cache().is_here(manifest)
+
+    def fetch(self, generation: str) -> None:
+        """Fetches the files of a generation in segments. Raises what `snapshot` raises."""
+        self._segment_cache().fetch(self.manifest(generation))
+
+    def discard(self, generation: str) -> bool:
+        """Forgets the local copy of a generation in which damage was found. Returns whether there was one: then it is fetched
+        again when it is read."""
+        return self._segments is not None and self._segments.discard(generation)
 
     @contextmanager
     def snapshot(self, generation: str, *, is_exact: bool = True) -> Iterator[Snapshot]:
         """Yields a snapshot of a generation, which is not thread-safe; `is_exact` as for `EngineText`. Raises what `manifest` and
         `FactsCache.opened` raise."""
-        manifest, tables = self._kept_or_read(generation)
+        manifest = self.manifest(generation)
+        if manifest.segments:
+            with self._segment_cache().opened(manifest) as (segments, facts):
+                yield Snapshot(
+                    project_id=manifest.project_id,
+                    generation=manifest.meta.generation,
+                    facts=FactsReader(facts.connection),
+                    text=segments.text,
+                    meta=manifest.meta,
+                    tables=segments.tables,
+                )
+            return
+        with self._lock:
+            tables = self._kept.setdefault(generation, (manifest, TableCache()))[1]
         with self.cache.opened(manifest) as databases:
             yield Snapshot(
                 project_id=manifest.project_id,
@@ -92,13 +171,25 @@ class Generations:
                 tables=tables,
             )
 
-    def _kept_or_read(self, generation: str) -> tuple[Manifest, TableCache]:
-        with self._lock:
-            kept = self._kept.get(generation)
-            if kept is not None:
-                self._kept.move_to_end(generation)
-                return kept
-        found = self._engine.get_many(self._engine.names.manifests, [generation]).get(generation)
+    def _segment_cache(self) -> SegmentCache:
+        if self._segments is None:
+            raise IndexNotReady(
+                "this repository is published in the store of segments, and this server is not told where that is. Whoever runs "
+                "it can set cluster.segments as the workers have it."
+            )
+        return self._segments
+
+    def _known(self, generation: str) -> Manifest | None:
+        """Returns a manifest that is kept. Called with the lock."""
+        if (segmented := self._segmented.get(generation)) is not None:
+            self._segmented.move_to_end(generation)
+            return segmented
+        if (kept := self._kept.get(generation)) is not None:
+            self._kept.move_to_end(generation)
+            return kept[0]
+        return None
+
+    def _keep(self, generation: str, found: JsonObject | None) -> Manifest:
         if found is None:
             raise IndexNotReady("this generation was replaced. Ask again.")
         manifest = unpacked(generation, found["data"])
@@ -108,16 +199,27 @@ class Generations:
                 f"{SCHEMA_VERSION}). It is indexed anew when the workers are of this version; ask whoever runs them."
             )
         with self._lock:
+            if manifest.segments:
+                self._segmented[generation] = manifest
+                while len(self._segmented) > KEPT_LISTS:
+                    self._segmented.popitem(last=False)
+                return manifest
             kept = self._kept.setdefault(generation, (manifest, TableCache()))
             while len(self._kept) > KEPT_MANIFESTS:
                 self._kept.popitem(last=False)
-            return kept
+            return kept[0]
 
 
 @asynccontextmanager
-async def open_generations(engine: Engine, directory: Path, max_bytes: int = DEFAULT_CACHE_BYTES) -> AsyncIterator[Generations]:
-    """Yields a `Generations`; its facts cache is deleted at the end."""
-    generations = await trio.to_thread.run_sync(Generations, engine, directory, max_bytes)
+async def open_generations(
+    engine: Engine,
+    directory: Path,
+    max_bytes: int = DEFAULT_CACHE_BYTES,
+    store: SegmentStore | None = None,
+    mapped_files: MappedFiles | None = None,
+) -> AsyncIterator[Generations]:
+    """Yields a `Generations`; its caches are deleted at the end. The arguments are those of `Generations`."""
+    generations = await trio.to_thread.run_sync(Generations, engine, directory, max_bytes, store, mapped_files)
     try:
         yield generations
     finally:

@@ -7,7 +7,9 @@ One is made for each question. The list of repositories is cached for a moment; 
 repository are read once for each question. No other module opens a snapshot for a server.
 """
 
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Final, TypeVar
 
 import trio
@@ -22,12 +24,20 @@ from codecompass.errors import IndexDamaged, IndexNotReady, ProjectNotFound
 from codecompass.protocol.replies import SearchEvidence
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Narrowing
+from codecompass.store.word_summary import WordSummary
 from codecompass.units import SECONDS
 
 LISTED_SECONDS: Final = 2 * SECONDS
 """How long the list of repositories is cached. The engine itself may show a change up to a second late."""
 
+FETCHES: Final = 4
+"""Generations whose files are fetched from the store of segments at a time, in threads of their own: a store that hangs leaves
+the threads for questions about what is here."""
+
 LOOKUPS: Final = 8
+SUMMARIES_SHARE: Final = 0.5
+"""How much of the time for choosing repositories may go into fetching their summaries; of the others nothing is known then."""
+
 QUESTIONS: Final = 16
 """Threads that read snapshots. They wait for the engine most of the time."""
 
@@ -43,6 +53,7 @@ class Libraries:
         self._across = across
         self.lookups: Final = EngineCalls(LOOKUPS)
         self.questions: Final = EngineCalls(QUESTIONS)
+        self.fetches: Final = EngineCalls(FETCHES, "store of segments")
         self._listed: tuple[Repository, ...] = ()
         self._listed_until = float("-inf")
 
@@ -70,14 +81,35 @@ class Libraries:
         found = await self.lookups.run(lambda: self._repositories.get_several(repo_ids))
         return [each for each in found if not each.is_removed]
 
-    async def read(self, generation: str, work: Callable[[Snapshot], T], seconds: float, *, is_exact: bool) -> T:
-        """Runs `work` on a snapshot of a generation in a thread and returns its result; `is_exact` as for `EngineText`."""
+    async def read(self, head: RefHead, work: Callable[[Snapshot], T], seconds: float, *, is_exact: bool) -> T:
+        """Runs `work` on a snapshot of a generation in a thread and returns its result; `is_exact` as for `EngineText`.
+
+        The files of a generation in segments are fetched first, once for all questions that wait for them.
+        """
+        generation, until = head.generation, trio.current_time() + seconds
+        if head.in_segments and not self._generations.is_here(generation):
+            await self.fetches.run_shared(generation, lambda: self._generations.fetch(generation), seconds)
 
         def in_thread() -> T:
             with self._generations.snapshot(generation, is_exact=is_exact) as snapshot:
                 return work(snapshot)
 
-        return await self.questions.run(panics_as_errors(in_thread), seconds)
+        def in_thread_again() -> T:
+            try:
+                return panics_as_errors(in_thread)()
+            except IndexDamaged:
+                if not self._generations.discard(generation):
+                    raise
+            return panics_as_errors(in_thread)()
+
+        return await self.questions.run(in_thread_again, max(0.0, until - trio.current_time()))
+
+    async def summaries(self, generations: Mapping[str, str], seconds: float) -> Mapping[str, WordSummary]:
+        """Returns the word summaries of generations in segments, by the keys of `generations`, of those that are here or were
+        fetched in time."""
+        until = time.monotonic() + seconds * SUMMARIES_SHARE
+        read = partial(self._generations.summaries, generations, lambda: time.monotonic() > until)
+        return await self.fetches.run(read, seconds)
 
     async def ask_across(self, work: Callable[[Across], T], seconds: float) -> T:
         """Runs `work`, which queries many generations, in a thread and returns its result."""
@@ -123,13 +155,28 @@ class Library:
         """
         self._require_visible(repository, head)
         try:
-            return await self._libraries.read(head.generation, work, seconds, is_exact=is_exact)
+            return await self._libraries.read(head, work, seconds, is_exact=is_exact)
         except (IndexNotReady, IndexDamaged):
             self._newest.pop(repository.repo_id, None)
             again = _successor(repository, head, await self.newest(repository.repo_id))
             if again is None or again.generation == head.generation:
                 raise
-            return await self._libraries.read(again.generation, work, seconds, is_exact=is_exact)
+            return await self._libraries.read(again, work, seconds, is_exact=is_exact)
+
+    async def look_up(self, repo_ids: Collection[str]) -> None:
+        """Reads the states of repositories at once, for `newest`. Raises EngineUnavailable."""
+        missing = [repo_id for repo_id in repo_ids if repo_id not in self._newest]
+        if missing:
+            newest = await self._libraries.find_several(missing)
+            self._newest.update({each.repo_id: each for each in visible(self.viewer, newest)})
+
+    async def summaries(self, repositories: Iterable[Repository], seconds: float) -> Mapping[str, WordSummary]:
+        """Returns the word summaries of the newest generations of those of the repositories that are in segments, by id, as far
+        as they can be had in time. Raises EngineUnavailable."""
+        shown = visible(self.viewer, repositories)
+        heads = {each.repo_id: head for each in shown if (head := each.default_head) is not None and head.in_segments}
+        generations = {repo_id: head.generation for repo_id, head in heads.items()}
+        return await self._libraries.summaries(generations, seconds) if generations else {}
 
     async def sample(self, repositories: Iterable[Repository], words: str, seconds: float) -> Mapping[str, SearchEvidence]:
         """Returns samples of the repositories that match the words of a question best, by id, and reads the states of these at
@@ -138,8 +185,7 @@ class Library:
         if not generations:
             return {}
         found = await self._libraries.ask_across(lambda across: across.sample(generations, words), seconds)
-        newest = await self._libraries.find_several(list(found))
-        self._newest.update({each.repo_id: each for each in visible(self.viewer, newest)})
+        await self.look_up(found)
         return found
 
     async def defining(self, repositories: Iterable[Repository], name: str, seconds: float) -> Collection[str]:
@@ -163,9 +209,12 @@ class Library:
         return await self._libraries.ask_across(lambda across: across.holding(generations, narrowing), seconds)
 
     def _generations_of(self, repositories: Iterable[Repository]) -> dict[str, str]:
-        """Returns the default generation of each indexed repository that the viewer may see, by id."""
+        """Returns the default generation of each repository that the viewer may see and whose documents are in the engine, by
+        id."""
         shown = visible(self.viewer, repositories)
-        return {each.repo_id: head.generation for each in shown if (head := each.default_head) is not None}
+        return {
+            each.repo_id: head.generation for each in shown if (head := each.default_head) is not None and not head.in_segments
+        }
 
     def _require_visible(self, repository: Repository, head: RefHead) -> None:
         if not visible(self.viewer, (repository,)) or head not in repository.heads.values():

@@ -3,6 +3,7 @@
 A manifest is written before anything refers to it, and never changed.
 
 manifest = pieces of text (documents, less those of files that later pieces replaced) + files of facts, as blocks + averages
+         | segments: all files of the index, in the store of segments
 """
 
 import base64
@@ -64,6 +65,19 @@ class Averages(Struct, frozen=True):
         return self.tokens[SCORED.index(field)] / max(1, self.documents)
 
 
+class SegmentFile(Struct, frozen=True, array_like=True):
+    """A file of the generation that lies in the store of segments."""
+
+    name: str
+    """Its path in the directory of the generation."""
+    size: int
+    """In bytes."""
+    digest: bytes
+    """The first 16 bytes of the BLAKE3 of its content."""
+    key: str
+    """Of the object, which an earlier generation may have written."""
+
+
 class Manifest(Struct, frozen=True, kw_only=True):
     """One generation."""
 
@@ -82,6 +96,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     schema_version: int
     """Of the program that made the facts, like `parser_version`."""
     parser_version: int
+    segments: tuple[SegmentFile, ...] = ()
+    """All files, if the generation was published as segments: then it has no pieces and no blocks."""
 
     @property
     def facts_bytes(self) -> int:

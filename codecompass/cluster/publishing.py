@@ -1,6 +1,7 @@
 """Publishes an index on this machine as a generation in the engine.
 
     index on disk --difference to the last generation--> a piece of text, blocks of facts --> manifest
+                  or, with a store of segments, --files that it does not have--> segments --> manifest
 
 Nothing is visible before the caller names the generation in the repository's document. Until then everything written is garbage
 that `sweeping.py` removes, so a publication may stop at any moment. Only differences are written: documents of unchanged files
@@ -40,6 +41,8 @@ from codecompass.cluster.manifests import (
 )
 from codecompass.cluster.schema import SCORED, JsonObject
 from codecompass.cluster.scoring import EngineRarities
+from codecompass.cluster.segment_store import SegmentStore
+from codecompass.cluster.segments import write_segments
 from codecompass.errors import IndexNotReady
 from codecompass.store.databases import base_path, log_size, settle
 from codecompass.store.epochs import require_compatible
@@ -72,6 +75,15 @@ class PublishCounts(Struct, frozen=True):
     blocks: int
     is_whole: bool
     """Whether all files were written."""
+
+
+class PublishedSegments(Struct, frozen=True):
+    """A generation that is completely written to the store of segments, to be named in the repository's document."""
+
+    manifest: Manifest
+    n_written: int
+    """Files that the store did not have."""
+    written_bytes: int
 
 
 class Published(Struct, frozen=True):
@@ -116,12 +128,71 @@ def publish(
     index = WorkspaceIndex(layout, project_id)
     try:
         with index.snapshot() as snapshot, tempfile.TemporaryDirectory(prefix="codecompass-publish-") as scratch:
-            if snapshot.meta.completeness != "complete":
-                raise IndexNotReady("the index is not complete yet. Publish it when its job has ended.")
+            _require_complete(snapshot)
             publication = _Publication(engine, repo_id, generation, snapshot, checkpoint)
             return publication.run(cache, previous, layout, Path(scratch))
     finally:
         index.close()
+
+
+def publish_segments(
+    engine: Engine,
+    store: SegmentStore,
+    *,
+    repo_id: str,
+    generation: str,
+    previous: Manifest | None,
+    layout: ProjectLayout,
+    project_id: str,
+    checkpoint: Callable[[], None] = lambda: None,
+) -> PublishedSegments:
+    """Writes the files of the index in `layout` to the store, and their list to the engine, as `generation`. Arguments and errors
+    as those of `publish`; `previous` must be the generation of a head. Raises StoreUnavailable."""
+    index = WorkspaceIndex(layout, project_id)
+    try:
+        with index.snapshot() as snapshot, tempfile.TemporaryDirectory(prefix="codecompass-publish-") as scratch:
+            _require_complete(snapshot)
+            written = write_segments(
+                store,
+                repo_id=repo_id,
+                generation=generation,
+                snapshot=snapshot,
+                layout=layout,
+                facts=facts_files(layout),
+                previous=() if previous is None else previous.segments,
+                scratch=Path(scratch),
+                checkpoint=checkpoint,
+            )
+            manifest = Manifest(
+                generation=generation,
+                repo_id=repo_id,
+                project_id=project_id,
+                made_at=time.time(),
+                pieces=(),
+                files=(),
+                averages=Averages(0, 0, (0,) * len(SCORED)),
+                meta=snapshot.meta,
+                schema_version=SCHEMA_VERSION,
+                parser_version=PARSER_VERSION,
+                segments=written.files,
+            )
+        _put_manifest(engine, manifest)
+        return PublishedSegments(manifest, written.n_written, written.written_bytes)
+    finally:
+        index.close()
+
+
+def _require_complete(snapshot: Snapshot) -> None:
+    if snapshot.meta.completeness != "complete":
+        raise IndexNotReady("the index is not complete yet. Publish it when its job has ended.")
+
+
+def _put_manifest(engine: Engine, manifest: Manifest) -> None:
+    generation = manifest.generation
+    try:
+        engine.patiently(lambda: engine.put(engine.names.manifests, generation, manifest.packed(), expected=None))
+    except Conflict as error:
+        raise ValueError(f"there is a generation {generation} already") from error
 
 
 class _Publication:
@@ -162,12 +233,7 @@ class _Publication:
             parser_version=PARSER_VERSION,
         )
         manifest = self._with_averages(manifest, n_documents)
-        try:
-            self._engine.patiently(
-                lambda: self._engine.put(self._engine.names.manifests, self._generation, manifest.packed(), expected=None)
-            )
-        except Conflict as error:
-            raise ValueError(f"there is a generation {self._generation} already") from error
+        _put_manifest(self._engine, manifest)
         cost = PublishCounts(len(difference.files), n_documents, n_blocks + n_term_blocks, is_whole)
         return Published(manifest, cost)
 

@@ -40,6 +40,7 @@ from codecompass.cluster.repositories import Repositories
 from codecompass.cluster.repository_samples import Across
 from codecompass.cluster.routing import LibraryRouter
 from codecompass.cluster.scoring import EngineRarities
+from codecompass.cluster.segment_store import open_store
 from codecompass.cluster.webhook import SIGNATURE_HEADERS, is_genuine, note_pushed, pushed_urls
 from codecompass.log import get_logger
 from codecompass.memory import resident_bytes
@@ -49,6 +50,7 @@ from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import bare_metadata
 from codecompass.settings import Settings
 from codecompass.store.job_log import JobRecord
+from codecompass.store.mapped_files import guard_mapped_files
 from codecompass.transport.call_records import Measures
 from codecompass.transport.health import Moment
 from codecompass.transport.http.exposition import MEDIA_TYPE
@@ -177,10 +179,12 @@ async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibrarySer
     settings = launch.settings
     login = engine_login(settings.cluster)
     engine = Engine(settings.cluster.url, prefix=settings.cluster.prefix, login=login, timeout=READ_SECONDS)
+    store = open_store(settings.cluster)
     try:
-        async with open_generations(engine, launch.cache, settings.server.cache_bytes) as generations:
-            server = LibraryServer(launch, engine, generations)
-            async with open_nursery() as nursery:
+        with guard_mapped_files(launch.cache) as mapped_files:
+            opened = open_generations(engine, launch.cache, settings.server.cache_bytes, store, mapped_files)
+            async with opened as generations, open_nursery() as nursery:
+                server = LibraryServer(launch, engine, generations)
                 nursery.start_soon(run_again_after_failure, "engine watch", server.monitor.work)
                 try:
                     yield server

@@ -15,6 +15,8 @@ from codecompass.cluster.engine import Engine
 from codecompass.cluster.manifests import Manifest, block_id, unpacked
 from codecompass.cluster.repositories import MAX_REPOSITORIES, Repositories
 from codecompass.cluster.schema import JsonObject
+from codecompass.cluster.segment_store import SegmentStore
+from codecompass.cluster.segments import remove_segments
 
 MAX_ORPHANS: Final = 100
 """Orphaned repositories handled in one search; the next search finds the others."""
@@ -27,8 +29,9 @@ def sweep(
     *,
     confirm: Callable[[], object],
     checkpoint: Callable[[], None] = lambda: None,
+    store: SegmentStore | None = None,
 ) -> int:
-    """Removes all documents of a repository except those of the generations `keep`, and returns the number removed.
+    """Removes all documents and segments of a repository except those of the generations `keep`, and returns the number removed.
 
     `keep` are the current generations and recently replaced ones, which running questions may still read. If the manifest of one
     is not found, because a node is behind or it is lost, nothing is removed: what it names would be taken for garbage.
@@ -46,6 +49,8 @@ def sweep(
     own: JsonObject = {"term": {"repo_id": repo_id}}
     unread: JsonObject = {"bool": {"filter": own, "must_not": {"terms": {"piece": pieces}}}}
     n_removed = 0
+    if store is not None:
+        n_removed += remove_segments(store, repo_id, [file for each in kept for file in each.segments], confirm, checkpoint)
     # Manifests last: without them, what they name could not be told from what is still needed.
     for index, query, routing, spared in (
         (names.text, unread, repo_id, frozenset()),
@@ -58,15 +63,15 @@ def sweep(
     return n_removed
 
 
-def add_tombstones(engine: Engine, repositories: Repositories) -> list[str]:
-    """Makes workers remove documents of repositories that do not exist, and returns the ids of these repositories. Such documents
-    are written by a worker that was paused while its repository was removed and swept, and resumed afterwards.
+def add_tombstones(engine: Engine, repositories: Repositories, store: SegmentStore | None = None) -> list[str]:
+    """Makes workers remove documents and segments of repositories that do not exist, and returns the ids of these repositories.
+    Such documents are written by a worker that was paused while its repository was removed and swept, and resumed afterwards.
 
     The document of the removed repository is created again, and the rest is as after any removal: after the grace a worker sweeps
     under a lease and deletes the document. So a repository that is added again meanwhile loses nothing.
     Raises EngineUnavailable.
     """
-    found: set[str] = set()
+    found: set[str] = set() if store is None else set(store.repositories())
     for index in (engine.names.text, engine.names.blocks, engine.names.manifests):
         # Recently deleted documents must not be found.
         engine.refresh(index, is_patient=False)

@@ -34,6 +34,7 @@ from codecompass.cluster.remote_refs import select_refs
 from codecompass.cluster.remotes import RemoteLimits, list_remote
 from codecompass.cluster.repositories import Change, Repositories, Repository
 from codecompass.cluster.schedule import Action, Schedule, Times
+from codecompass.cluster.segment_store import open_store
 from codecompass.cluster.sweeping import add_tombstones
 from codecompass.cluster.worker_home import WorkerHome
 from codecompass.cluster.worker_measures import Outcome, WorkerMeasures
@@ -109,6 +110,7 @@ async def run_worker(
             threads=trio.CapacityLimiter(2 * chosen.jobs),
             owner=f"{platform.node()} process {os.getpid()}",
             measures=chosen.measures or WorkerMeasures(),
+            store=open_store(settings.cluster),
         )
         schedule = Schedule(trio.current_time, local.has, made_by=MADE_BY, times=times)
         worker = _Worker(resources, schedule, settings, chosen)
@@ -324,7 +326,9 @@ class _Worker:
         while True:
             await trio.sleep(self._schedule.times.orphans * random.uniform(0.5, 1.5))
             try:
-                found = await trio.to_thread.run_sync(add_tombstones, self._resources.engine, self._repositories)
+                found = await trio.to_thread.run_sync(
+                    add_tombstones, self._resources.engine, self._repositories, self._resources.store
+                )
             except CodeCompassError as error:
                 self._log.warning(NOT_ANSWERED, cause=error.message)
             else:

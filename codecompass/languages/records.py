@@ -61,6 +61,8 @@ class Symbol(Struct, frozen=True, array_like=True, gc=False):
     """Index of the enclosing definition among the file's symbols, which are in source order; -1 at top level."""
     doc: str = ""
     """The first paragraph of the documentation, cut at DOC_LIMIT."""
+    language: str = ""
+    """That of its code, if that is of another family than the file's (see `walk/regions.py`)."""
 
 
 EXPORT: Final = "export"
@@ -82,6 +84,8 @@ class Import(Struct, frozen=True, array_like=True, gc=False):
     """Distinguishes forms that resolve differently: `module`, `include` (C, quoted), `system` (C, angle brackets), `relative`
     (Ruby `require_relative`, Bash `source`), `mod` (Rust `mod x;`, whose `spec` is a path if an attribute gives one),
     `inline:a::b` (Rust `use` within `mod a { mod b { .. } }`, to which `super` is relative)."""
+    language: str = ""
+    """That of its code, if that is of another family than the file's."""
 
 
 class Chunk(Struct, frozen=True, array_like=True, gc=False):
@@ -133,3 +137,5 @@ class NameUses(Struct, frozen=True, array_like=True, gc=False):
 
     name: str
     uses: tuple[Use, ...]
+    language: str = ""
+    """That of the code around them, if that is of another family than the file's."""

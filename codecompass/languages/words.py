@@ -16,6 +16,7 @@ _CASE_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _RUN: Final = lazy.pattern(rf"[{LETTERS}]+|[^\W_{LETTERS}]+")
 _ASCII_NAME: Final = re.compile("[0-9A-Za-z_]+")
 _IDENTIFIER_BYTES: Final = bytes(byte if byte >= 128 or chr(byte).isalnum() or byte in b"_(" else 32 for byte in range(256))
+_WORD_BYTES: Final = _IDENTIFIER_BYTES.replace(b"(", b" ")
 _BEYOND_ASCII: Final = bytes(range(128, 256))
 _POSSIBLE_SEPARATOR: Final = re.compile(r"[^\w\x00-\x7f]")
 _MANY_BLANKS: Final = b" " * 8 + b"("
@@ -117,8 +118,12 @@ def _identifiers(text: str) -> list[bytes]:
 
 
 def odd_words(text: str) -> list[str]:
-    """Returns the words of `text` because of which it has ODD_WORD_MARK, each once."""
-    found = (identifier.removesuffix(b"(") for identifier in set(_identifiers(text)) if _is_odd(identifier))
+    """Returns the words of `text` because of which it has ODD_WORD_MARK, each once; maybe also some that are a byte too short."""
+    has_other_case = "\u017f" in text or "\u212a" in text
+    words = text.encode("utf-8", "surrogatepass").translate(_WORD_BYTES).split()
+    # A parenthesis behind an identifier counts as a part of it.
+    least = MAX_TOKEN_BYTES - 1
+    found = {word for word in words if len(word) >= least or (has_other_case and _OTHER_CASE_BYTES.search(word) is not None)}
     return [word.decode("utf-8", "replace") for word in found]
 
 

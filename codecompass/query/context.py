@@ -329,9 +329,10 @@ def surroundings(
 
 
 def _used_at(neighbours: Neighbours, place: RankedPlace) -> Iterator[SymbolRow]:
-    if lexical_rules(place.file.language) is None:
+    language = place.file.language if place.symbol is None else place.symbol.language
+    if lexical_rules(language) is None:
         return
-    file = neighbours.uses.binder.definitions.names_of(place.file.id, place.file.path, place.file.language)
+    file = neighbours.uses.binder.definitions.names_of(place.file.id, place.file.path, language)
     last = min(place.line_end, place.line_start + READ_LINES)
     for step in neighbours.used_in(file, [(place.line_start, last)], ANY_USAGE):
         name = step.neighbour.name

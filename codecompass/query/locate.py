@@ -19,7 +19,8 @@ from codecompass.query.names.exact_names import (
     outdated,
     symbol_of_handle,
 )
-from codecompass.query.names.name_lookup import NAME_MATCH, READING_SCORE, find_named, titled
+from codecompass.query.names.known_names import KnownNames, find_known, known_names
+from codecompass.query.names.name_lookup import NAME_MATCH, READING_SCORE, titled
 from codecompass.query.names.named_locations import AskedLines, asked_lines, places_of_lines
 from codecompass.query.names.named_routes import routes_asked
 from codecompass.query.options import TIME_WAS_UP, QueryOptions, no_deadline
@@ -69,17 +70,20 @@ def locate_symbol(
     # With the time up from the start only the strictest reading is tried.
     late = (lambda: True) if options.is_name_exact else is_expired
     found, notice, warnings = _found(snapshot, request, state.workspace, where, kinds, late)
-    if options.changed is not None:
-        found = [hit for hit in found if options.changed.overlaps(hit.place.file.path, hit.place.line_start, hit.place.line_end)]
+    changed = options.changed
+    if changed is not None:
+        hits = _part(found, 0, len(found))
+        found = [hit for hit in hits if changed.overlaps(hit.place.file.path, hit.place.line_start, hit.place.line_end)]
         notice = notice if found else ""
-        warnings = (*changed_warnings(options.changed, is_empty=not found), *(warnings if found else ()))
+        warnings = (*changed_warnings(changed, is_empty=not found), *(warnings if found else ()))
     is_partial = is_expired()
     if is_partial:
         warnings = (*warnings, TIME_WAS_UP)
-    if not any(hit.match in SURE_MATCHES for hit in found) and (unparsed := text_only_warnings(snapshot)):
+    matches = found.matches if isinstance(found, KnownNames) else {hit.match for hit in found}
+    if SURE_MATCHES.isdisjoint(matches) and (unparsed := text_only_warnings(snapshot)):
         is_partial = True
         warnings = (*warnings, *unparsed)
-    shown = found[request.offset : request.offset + limit]
+    shown = _part(found, request.offset, request.offset + limit)
     page = shape(
         snapshot,
         shown,
@@ -117,7 +121,7 @@ def _found(
     where: Filter,
     kinds: frozenset[SymbolKind] | None,
     is_expired: Callable[[], bool],
-) -> tuple[list[Hit], str, tuple[str, ...]]:
+) -> tuple[KnownNames | list[Hit], str, tuple[str, ...]]:
     """Returns all hits in order, what must be said before them, and the warnings about them."""
     if kinds == ONLY_IMPORTS:
         imports = _imports(snapshot, request.name, where)
@@ -128,24 +132,32 @@ def _found(
     if places:
         return [Hit(place=place, match="exact") for place in places], "", _short_file_warnings(asked, places)
     known = symbol_of_handle(snapshot, request.name)
-    named = (
-        [NamedDefinition(known, "exact")] if known is not None else find_named(snapshot, request.name, where, kinds, is_expired)
-    )
-    if kinds is None and not any(NAME_MATCH[each.reading] in SURE_MATCHES for each in named):
-        named = [NamedDefinition(row, "exact") for row in routes_asked(snapshot, request.name, where)] or named
+    if known is not None:
+        named = known_names(snapshot, [NamedDefinition(known, "exact")])
+    else:
+        named = find_known(snapshot, request.name, where, kinds, is_expired)
+    if kinds is None and SURE_MATCHES.isdisjoint(named.matches):
+        routes = routes_asked(snapshot, request.name, where)
+        named = known_names(snapshot, [NamedDefinition(row, "exact") for row in routes]) if routes else named
     if not named and kinds is not None and kinds <= TITLED:
-        named = titled(snapshot, request.name, where, kinds)
-    matches = {NAME_MATCH[each.reading] for each in named}
-    if is_handle(request.name) and not matches & SURE_MATCHES:
+        named = known_names(snapshot, titled(snapshot, request.name, where, kinds))
+    if is_handle(request.name) and SURE_MATCHES.isdisjoint(named.matches):
         raise outdated(request.name)
-    if matches == GUESSES:
-        named = named[:MAX_GUESSES]
-    shown = [Hit(place=_place(each, index), match=NAME_MATCH[each.reading]) for index, each in enumerate(named)]
-    return shown, *_name_notes(snapshot, request, where, kinds, matches)
+    if named.matches == GUESSES:
+        named = known_names(snapshot, named.part(0, MAX_GUESSES))
+    return named, *_name_notes(snapshot, request, where, kinds, named.matches)
+
+
+def _part(found: KnownNames | list[Hit], start: int, stop: int) -> list[Hit]:
+    """Returns the hits from `start` to before `stop`, as far as there are any."""
+    if not isinstance(found, KnownNames):
+        return found[start:stop]
+    named = enumerate(found.part(start, stop), start)
+    return [Hit(place=_place(each, index), match=NAME_MATCH[each.reading]) for index, each in named]
 
 
 def _name_notes(
-    snapshot: Snapshot, request: LocateSymbol, where: Filter, kinds: frozenset[SymbolKind] | None, matches: set[NameMatch]
+    snapshot: Snapshot, request: LocateSymbol, where: Filter, kinds: frozenset[SymbolKind] | None, matches: frozenset[NameMatch]
 ) -> tuple[str, tuple[str, ...]]:
     """Returns what is said before the hits if nothing has the name, and the warnings about filters."""
     if matches and matches != GUESSES:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from codecompass.languages import described
 from codecompass.languages.records import CLASS_LIKE, Use
 from codecompass.languages.table import PACKAGES, NamedPackages
+from codecompass.languages.uses.lexical_rules import family_of
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import (
     FindReferencesReply,
@@ -31,7 +32,7 @@ from codecompass.query.excerpts import enclosing_of
 from codecompass.query.metadata import answer_metadata
 from codecompass.query.options import QueryOptions, no_deadline
 from codecompass.query.uses.chosen_symbol import choose_symbols, file_filter, left_out_by_path
-from codecompass.query.uses.definitions import FileNames, code_around, family_of, is_member, last_part, owner_name
+from codecompass.query.uses.definitions import FileNames, code_around, is_member, last_part, owner_name
 from codecompass.query.uses.elsewhere import DOUBTFUL, Asked, Elsewhere, ElsewhereLine, elsewhere_uses
 from codecompass.query.uses.found_uses import CONFIDENCES, FILES_BETWEEN_CHECKS, FoundUse, FoundUses, Uses, once, role_of_use
 from codecompass.query.uses.use_lines import use_text

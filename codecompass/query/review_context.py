@@ -108,7 +108,7 @@ def with_context(snapshot: Snapshot, commented: Commented, ranked: Sequence[Rank
         by_file.setdefault(place.file.id, place.score)
     gains: dict[int, tuple[float, SymbolRow]] = {}
     for gain, row in _meant(snapshot, commented.comment, commented.file):
-        if is_allowed(row.file_id, row.language) and gains.get(row.id, (0.0, row))[0] < gain:
+        if is_allowed(row.file_id, row.file_language) and gains.get(row.id, (0.0, row))[0] < gain:
             gains[row.id] = (gain, row)
     named = [
         definition_place(

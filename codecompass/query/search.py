@@ -49,7 +49,7 @@ from codecompass.query.words.line_matchers import escaped
 from codecompass.query.words.long_question import long_question
 from codecompass.query.words.query_words import QueryWord, WantedWords, name_parts, query_words
 from codecompass.query.words.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
-from codecompass.query.words.retrieval import Candidates, ChunkKey, breadth_for, retrieve
+from codecompass.query.words.retrieval import Candidates, ChunkKey, Retrieval, announced_retrieval, breadth_for
 from codecompass.query.words.review_comment import asked_comment
 from codecompass.store.rows import FileRow
 from codecompass.store.snapshot import Snapshot, WeighedSearch
@@ -207,9 +207,9 @@ class _WordSearch:
             notice=f"not found in the index: {listed((held.text,))}{'; similar:' if shown else ''}",
         )
 
-    def _retrieve(self, later: tuple[WeighedSearch, ...] = ()) -> Candidates:
+    def _announced(self, later: tuple[WeighedSearch, ...] = ()) -> Retrieval:
         weights = self._weights
-        return retrieve(
+        return announced_retrieval(
             self._snapshot,
             self._query,
             self._page,
@@ -233,7 +233,7 @@ class _WordSearch:
         return with_importers(ranked, counts, self._weights.importers)
 
     def _ranked_by_text(self) -> list[RankedPlace]:
-        return self._ranked(self._retrieve())
+        return self._ranked(self._announced().candidates())
 
     def _templates(self) -> Sequence[FoundLine]:
         """Returns the lines of code that produce a message, or name an option without its dashes."""
@@ -254,7 +254,8 @@ class _WordSearch:
         asked, snapshot, query, where, kinds = self._asked, self._snapshot, self._query, self._asked.where, self._asked.kinds
         options, is_expired, intent, weights = asked.options, asked.is_expired, self._intent, self._weights
         sought = self._sought
-        found = self._retrieve(() if sought is None else (sought.search,))
+        # A message that is found as it stands is the answer, and needs no other search.
+        searches = self._announced(() if sought is None else (sought.search,))
         messages = self._messages()
         if (
             sought is not None
@@ -265,6 +266,7 @@ class _WordSearch:
             exact = self._exact_message(sought, messages)
             if exact is not None:
                 return exact
+        found = searches.candidates()
         # The rest is quick, and without it there would be no answer at all.
         is_partial = is_expired()
         phrases = {(item.file_id, item.chunk_start): item.share for item in reversed(messages)} if weights.phrase else NO_PHRASES
@@ -591,7 +593,10 @@ def search_code(
         offset=request.offset,
         next_offset=hits.next_offset,
         is_verbatim=hits.is_verbatim,
-        suggested_next_actions=_next_actions(snapshot, request, hits, is_expired, is_cut=page.is_cut),
+        # Looking for what to suggest takes as long as a search, and a merged answer suggests nothing of its parts.
+        suggested_next_actions=()
+        if options.is_for_merging
+        else _next_actions(snapshot, request, hits, is_expired, is_cut=page.is_cut),
         metadata=msgspec.structs.replace(
             metadata,
             safety_limit_applied=page.is_cut,
@@ -663,10 +668,10 @@ def _near_miss(snapshot: Snapshot, request: SearchCode, hits: Hits, is_expired: 
     if request.mode in ("auto", "files") or hits.is_partial or "\n" in request.query or len(request.query) > NEAR_MISS_LENGTH:
         return ()
     pattern = "(?i)" + (escaped(request.query) if request.mode == "literal" else request.query)
-    without_case = msgspec.structs.replace(request, mode="regex", query=pattern)
-    looks = itertools.count()
-    if not find(
-        snapshot, without_case, 1, QueryOptions(max_matched_lines=1), lambda: next(looks) >= NEAR_MISS_LOOKS or is_expired()
-    ).shown:
-        return ()
-    return (NextAction(tool="search_code", query=pattern, mode="regex"),)
+    is_found = hits.is_in_other_case
+    if is_found is None:
+        without_case = msgspec.structs.replace(request, mode="regex", query=pattern)
+        looks = itertools.count()
+        own = QueryOptions(max_matched_lines=1)
+        is_found = bool(find(snapshot, without_case, 1, own, lambda: next(looks) >= NEAR_MISS_LOOKS or is_expired()).shown)
+    return (NextAction(tool="search_code", query=pattern, mode="regex"),) if is_found else ()

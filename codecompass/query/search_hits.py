@@ -167,6 +167,8 @@ class Hits(Struct, frozen=True, kw_only=True):
     """The words that were searched for, if any were."""
     is_partial: bool = False
     """Whether the search ended early."""
+    is_in_other_case: bool | None = None
+    """Whether a literal that was not found stands in the index in another case; None if that is not known."""
 
 
 def score_above(above: float, index: int) -> float:
@@ -185,7 +187,7 @@ def definition_place(row: SymbolRow, score: float, signals: Signals | None = Non
     `line` is the line in it that the query names, 0 if none.
     """
     return RankedPlace(
-        file=IndexedFile(row.file_id, row.path, row.language, row.line_end),
+        file=IndexedFile(row.file_id, row.path, row.file_language, row.line_end),
         type="symbol",
         line_start=row.line_start,
         line_end=row.line_end,

@@ -147,7 +147,7 @@ def _related_words(snapshot: Snapshot, place: RankedPlace, wanted: WantedWords |
 
 def stable_handle(row: SymbolRow) -> str:
     """Returns the `symbol_stable_id` of a definition: the same for a prototype and for what it declares."""
-    return identity.symbol_stable_id(row.language, row.kind, row.qualified_name, row.signature.removesuffix(";"))
+    return identity.symbol_stable_id(row.file_language, row.kind, row.qualified_name, row.signature.removesuffix(";"))
 
 
 def reference(row: SymbolRow) -> SymbolReference:

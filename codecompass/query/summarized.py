@@ -4,7 +4,7 @@ question it has. It may be wrong in one direction only: an index that has an ans
 A question is read once for all indexes: there may be a thousand, and reading a long pattern takes milliseconds.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -29,6 +29,10 @@ Condition = Callable[[WordSummary], bool]
 """Whether an index can have something, by its summary."""
 
 COUNTED_FIELDS: Final = ("body", "parts", "pairs", "path_words", "name_words")
+
+
+MAX_SAMPLED: Final = 32
+"""Indexes that are sampled if the words of all are known."""
 
 
 def is_decidable(request: SearchCode | LocateSymbol | FindReferences) -> bool:
@@ -119,3 +123,21 @@ def fullest(expected: Sequence[SearchEvidence], count: int) -> list[int]:
         if known > 0.0:
             ordered.append((-known, -share, number))
     return [number for *_, number in sorted(ordered)[:count]]
+
+
+def able(
+    request: SearchCode | LocateSymbol | FindReferences, imported: str | None, known: Mapping[str, WordSummary]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Returns the ids of the indexes that can have what is asked for, or mention the name `imported`, and of those of which that
+    is known: all in `known`, which has their summaries."""
+    can_have = can_answer(request) if imported is None else can_mention(imported)
+    return frozenset(index_id for index_id, summary in known.items() if can_have(summary)), frozenset(known)
+
+
+def expected_of(words: str, known: Mapping[str, WordSummary]) -> tuple[Collection[str], Mapping[str, SearchEvidence]]:
+    """Returns the ids of the up to MAX_SAMPLED indexes that have most of the question `words`, and what is expected of each other
+    one."""
+    ids = list(known)
+    expected = expected_evidence(known.values(), words)
+    best = {ids[number] for number in fullest(expected, MAX_SAMPLED)}
+    return best, {index_id: each for index_id, each in zip(ids, expected, strict=True) if index_id not in best}

@@ -44,8 +44,9 @@ SHORT_LIST: Final = 10
 """More lines than this are ordered by an ordinary search, so that the best files come first."""
 
 MAX_LOOKED_THROUGH: Final = 2_000
-"""Texts that are looked through for a token or a phrase that counts only if it is on few lines: with more of them its words are
-everywhere, and reading them takes 10 us each."""
+MAX_LOOKED_THROUGH_FOR_WORDS: Final = 500
+"""Texts that are looked through for a token or a phrase that counts only if it is on few lines, and for one of plain words: with
+more of them its words are everywhere, and reading them takes 10 us each."""
 
 FEW_LINES: Final = 40
 """A plain word on more lines than this, such as `session`, is ranked like any other word."""
@@ -229,7 +230,8 @@ def few_lines(
     is_words = not held.is_token and _WORDS.fullmatch(held.text) is not None
     if is_words and ranked and ranked[0].symbol is not None and word_bag(ranked[0].symbol.name) == set(held.text.split()):
         return []
-    found = _lines_if_few(snapshot, held.text, FEW_LINES, where, None, options, is_expired).lines
+    texts = MAX_LOOKED_THROUGH_FOR_WORDS
+    found = _lines_if_few(snapshot, held.text, FEW_LINES, where, None, options, is_expired, texts).lines
     if not found:
         return []
     lines = in_reading_order(snapshot, found, _positions(ranked))
@@ -272,11 +274,12 @@ def _lines_if_few(
     kinds: frozenset[SymbolKind] | None,
     options: QueryOptions,
     is_expired: Callable[[], bool],
+    most_texts: int = MAX_LOOKED_THROUGH,
 ) -> FoundLines:
-    """Returns the lines that have `text` as a whole, in no order; if they are more than `most`, or too many texts have its words,
-    none of them and some larger total."""
-    held = snapshot.text.chunks_holding(text_terms(text, is_whole=True), where, MAX_LOOKED_THROUGH)
-    if len(held) > MAX_LOOKED_THROUGH:
+    """Returns the lines that have `text` as a whole, in no order; if they are more than `most`, or more than `most_texts` texts
+    have its words, none of them and some larger total."""
+    held = snapshot.text.chunks_holding(text_terms(text, is_whole=True), where, most_texts)
+    if len(held) > most_texts:
         return FoundLines((), Scanned(most + 1, is_counted=False))
     # All of them are read or none is shown, so that no order is needed.
     passages = held.passages(range(len(held)))
@@ -352,7 +355,7 @@ def _definitions(
 def _numbers(snapshot: Snapshot, held: ChunkCandidates) -> Iterator[int]:
     """Yields the numbers of the candidates in the reading order of their files."""
     if len(held.file_ids) > MANY_FILES:
-        yield from in_order(snapshot.facts, held, ())
+        yield from in_order(snapshot, held, ())
         return
     files = snapshot.facts.indexed_files(sorted(held.file_ids))
     for _, _, file_id in sorted((_rank(file.path), file.path, file_id) for file_id, file in files.items()):

@@ -9,10 +9,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
+from msgspec.structs import replace
+
 from codecompass.errors import REBUILD, IndexDamaged
 from codecompass.languages import described
 from codecompass.languages.records import EXPORT, UNBOUND_KINDS, NameUses, Symbol, SymbolKind, Use
 from codecompass.languages.uses.packed_uses import DamagedUses, unpacked, unpacked_all
+from codecompass.store.kept_rows import KeptRows, RecentRows
 from codecompass.store.rows import (
     DefinitionSpan,
     FileContent,
@@ -28,6 +31,7 @@ from codecompass.store.rows import (
 COUNTED_TOGETHER: Final = 8
 """Files whose importers are counted by one statement: one for each takes twice the time."""
 
+_Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 SQLITE_VARIABLES: Final = 500
@@ -37,14 +41,24 @@ FILE_COLUMNS: Final = (
     "id, path, status, reason, language, size, mtime_ns, ctime_ns, inode, content_hash, line_count, chunk_count, "
     "symbol_count, blob_id, encoding, long_lines, is_parsed"
 )
+# A LEFT JOIN would read all rows of the joined table if it is a view, see overlay.py.
+_LANGUAGE: Final = (
+    "coalesce((SELECT r.language FROM row_languages r "
+    "WHERE r.file_id = {0}.file_id AND r.is_import = {1} AND r.row_id = {0}.id), f.language)"
+)
+SYMBOL_LANGUAGE: Final = _LANGUAGE.format("s", 0)
+IMPORT_LANGUAGE: Final = _LANGUAGE.format("i", 1)
+"""The language of the code of a row."""
+
 SYMBOL_COLUMNS: Final = (
-    "s.id, s.file_id, f.path, f.language, s.parent_id, s.name, s.kind, s.qualified_name, s.line_start, s.line_end, s.ordinal, "
-    # A LEFT JOIN would read all rows of the joined table if it is a view, see overlay.py.
-    "s.signature, s.visibility, s.doc, (SELECT p.kind FROM symbols p WHERE p.id = s.parent_id)"
+    f"s.id, s.file_id, f.path, {SYMBOL_LANGUAGE}, s.parent_id, s.name, s.kind, s.qualified_name, s.line_start, s.line_end, "
+    "s.ordinal, s.signature, s.visibility, s.doc, (SELECT p.kind FROM symbols p WHERE p.id = s.parent_id), f.language"
 )
 _UNBOUND: Final = ", ".join(f"'{kind}'" for kind in sorted(UNBOUND_KINDS))
 SYMBOL_ORDER: Final = "f.path, s.line_start, s.ordinal, s.id"
-IMPORT_COLUMNS: Final = "i.file_id, f.path, i.line_start, i.line_end, i.spec, i.name, i.alias, i.kind, i.target, i.id"
+IMPORT_COLUMNS: Final = (
+    f"i.file_id, f.path, i.line_start, i.line_end, i.spec, i.name, i.alias, i.kind, i.target, {IMPORT_LANGUAGE}, i.id"
+)
 """The last is not in `ImportRow`: if the table is a view, columns of ORDER BY must be selected, see overlay.py."""
 
 
@@ -57,9 +71,6 @@ def facts_guard() -> Iterator[None]:
         raise IndexDamaged(f"the index cannot be read ({error}). {REBUILD}") from error
 
 
-ORDER_BATCH: Final = 2_000
-"""Files whose order is read in one query, which takes 0.5 ms."""
-
 MAX_MATCHED: Final = 4096
 """No end of a path and no module name is longer, in characters. SQLite refuses patterns of 50,000 bytes with the same error as
 for a damaged file."""
@@ -68,8 +79,10 @@ for a damaged file."""
 class FactsReader:
     """Point reads and short lists over one connection. Not thread-safe: only the owner of the connection may call it."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, kept: KeptRows | None = None) -> None:
+        """`kept` are rows of the same generation, if the transaction is of one."""
         self._connection = connection
+        self.kept: Final = kept
 
     def meta(self) -> dict[str, str]:
         """Returns the rows of the table `meta`, the description of the index."""
@@ -88,10 +101,13 @@ class FactsReader:
 
     def indexed_files(self, ids: Sequence[int]) -> dict[int, IndexedFile]:
         """Returns the files of `ids` by id; ids that do not exist are missing."""
-        found: dict[int, IndexedFile] = {}
-        for batch in _batches(ids):
+        found, missing = _known(None if self.kept is None else self.kept.files, ids)
+        for batch in _batches(missing):
             statement = f"SELECT id, path, language, line_count FROM files WHERE id IN ({_placeholders(batch)})"
-            found.update((row[0], IndexedFile(*row)) for row in self._rows(statement, batch))
+            for row in self._rows(statement, batch):
+                file = found[row[0]] = IndexedFile(*row)
+                if self.kept is not None:
+                    self.kept.files.put(file.id, file)
         return found
 
     def role_ranks(self, ids: Collection[int]) -> dict[int, int]:
@@ -135,23 +151,16 @@ class FactsReader:
         """Returns (id, path, language, lines, rank of its role) of every indexed file, by path."""
         return self._rows("SELECT id, path, language, line_count, role_rank FROM files WHERE status = 'indexed' ORDER BY path")
 
+    def order_of_files(self) -> list[tuple[int, int]]:
+        """Returns (rank of its role, id) of every file, sorted by rank, then by path."""
+        return self._rows("SELECT role_rank, id FROM files ORDER BY role_rank, path")
+
     def in_order(self, ids: Collection[int]) -> Iterator[FileOrder]:
-        """Yields the files of `ids`, sorted by the rank of their role, then by path. Reads lazily."""
-        if len(ids) <= ORDER_BATCH:
-            found: list[tuple[int, str, int]] = []
-            for batch in _batches(list(ids)):
-                found += self._rows(f"SELECT role_rank, path, id FROM files WHERE id IN ({_placeholders(batch)})", batch)
-            yield from (FileOrder(rank, file_id) for rank, _, file_id in sorted(found))
-            return
-        # Looking up this many takes longer than reading the whole database index, which has this order.
-        rows = self._rows("SELECT role_rank, path, id FROM files ORDER BY role_rank, path LIMIT ?", (ORDER_BATCH,))
-        while rows:
-            yield from [FileOrder(rank, file_id) for rank, _, file_id in rows if file_id in ids]
-            rows = self._rows(
-                # With a subquery for the two values, the database index would be read from the beginning of the rank each time.
-                "SELECT role_rank, path, id FROM files WHERE (role_rank, path) > (?, ?) ORDER BY role_rank, path LIMIT ?",
-                (*rows[-1][:2], ORDER_BATCH),
-            )
+        """Yields the files of `ids`, sorted by the rank of their role, then by path."""
+        found: list[tuple[int, str, int]] = []
+        for batch in _batches(list(ids)):
+            found += self._rows(f"SELECT role_rank, path, id FROM files WHERE id IN ({_placeholders(batch)})", batch)
+        yield from (FileOrder(rank, file_id) for rank, _, file_id in sorted(found))
 
     def paths_ending(self, suffix: str, limit: int) -> list[str]:
         """Returns indexed paths equal to `suffix` or ending in `/suffix`, case-insensitively, shortest first."""
@@ -225,19 +234,27 @@ class FactsReader:
         # The definitions of a file are numbered in a row.
         return tuple([Symbol(*row) for row in rows])
 
-    def spans_in_files(self, file_ids: Sequence[int], kinds: Collection[SymbolKind]) -> dict[int, list[DefinitionSpan]]:
+    def spans_in_files(self, file_ids: Sequence[int], kinds: Collection[SymbolKind]) -> dict[int, Sequence[DefinitionSpan]]:
         """Returns the definitions of these kinds in files, in source order, without columns that only answers show: a third of
         the time."""
         columns = "file_id, line_start, id, line_end, parent_id, kind, name, qualified_name"
-        found: dict[int, list[DefinitionSpan]] = {file_id: [] for file_id in file_ids}
-        for batch in _batches_of(list(found), SQLITE_VARIABLES - len(kinds)):
-            where = f"file_id IN ({_placeholders(batch)}) AND kind IN ({_placeholders(tuple(kinds))})"
+        chosen = frozenset(kinds)
+        spans = None if self.kept is None else self.kept.spans
+        known, missing = _known(spans, [(file_id, chosen) for file_id in file_ids])
+        found: dict[int, Sequence[DefinitionSpan]] = {file_id: own for (file_id, _), own in known.items()}
+        read: dict[int, list[DefinitionSpan]] = {file_id: [] for file_id, _ in missing}
+        for batch in _batches_of(list(read), SQLITE_VARIABLES - len(chosen)):
+            where = f"file_id IN ({_placeholders(batch)}) AND kind IN ({_placeholders(chosen)})"
             # Sorted here: that takes a third of the time of SQLite's own sorting.
-            rows = self._rows(f"SELECT {columns} FROM symbols WHERE {where}", (*batch, *kinds))
+            rows = self._rows(f"SELECT {columns} FROM symbols WHERE {where}", (*batch, *chosen))
             rows.sort()
             for file_id, line_start, number, line_end, parent_id, kind, name, qualified_name in rows:
                 span = DefinitionSpan(line_start, number, line_end, parent_id, kind, name, qualified_name)
-                found[file_id].append(span)
+                read[file_id].append(span)
+        for file_id, own in read.items():
+            kept = found[file_id] = tuple(own)
+            if spans is not None:
+                spans.put((file_id, chosen), kept, len(kept) + 1)
         return found
 
     def symbols_named(self, name: str, limit: int) -> list[SymbolRow]:
@@ -314,7 +331,8 @@ class FactsReader:
     # uses of names
 
     def uses(self, file_ids: Iterable[int], name: str) -> Iterator[tuple[IndexedFile, tuple[Use, ...]]]:
-        """Yields the files of `file_ids` that use `name`, in no order, each with its uses sorted by line. Reads lazily."""
+        """Yields the files of `file_ids` that use `name`, in no order, each with its uses sorted by line: once for each language
+        of code in it that does, as a file of that language. Reads lazily."""
         columns = "f.id, f.path, f.language, f.line_count, u.names"
         for batch in _batches(list(file_ids)):
             statement = (
@@ -323,18 +341,26 @@ class FactsReader:
             for *file, names in self._rows(statement, batch):
                 with facts_guard():
                     found = unpacked(names, name)
-                if found:
-                    yield IndexedFile(*file), found
+                for each in found:
+                    whole = IndexedFile(*file)
+                    yield (replace(whole, language=each.language) if each.language else whole), each.uses
 
     def unread_uses(self) -> frozenset[int]:
         """Returns the files whose uses are still to be read. `uses` and `all_uses` know nothing of these."""
         return frozenset([row[0] for row in self._rows("SELECT file_id FROM unread_uses")])
 
+    def has_unread_uses(self) -> bool:
+        """Whether the uses of any file are still to be read."""
+        return bool(self._rows("SELECT 1 FROM unread_uses LIMIT 1"))
+
     def all_uses(self, file_id: int) -> tuple[NameUses, ...]:
-        """Returns the uses of all names in a file, sorted by name."""
-        rows = self._rows("SELECT names FROM uses WHERE file_id = ?", (file_id,))
+        """Returns the uses of all names in a file, sorted by name, each with its language."""
+        rows = self._rows(
+            "SELECT u.names, f.language FROM uses u JOIN files f ON f.id = u.file_id WHERE u.file_id = ?", (file_id,)
+        )
         with facts_guard():
-            return unpacked_all(rows[0][0]) if rows else ()
+            found = unpacked_all(rows[0][0]) if rows else ()
+        return tuple([each if each.language else replace(each, language=rows[0][1]) for each in found])
 
     # imports
 
@@ -402,8 +428,10 @@ class FactsReader:
 
     def importer_counts(self, languages: Mapping[str, str], cap: int) -> dict[str, int]:
         """Returns how many imports resolve to each path (see `leading_to`), up to `cap`; `languages` are by path."""
-        counts: dict[str, int] = {}
-        for batch in _batches_of(list(languages.items()), COUNTED_TOGETHER):
+        kept = None if self.kept is None else self.kept.importer_counts
+        known, missing = _known(kept, [(path, cap) for path in languages])
+        counts = {path: count for (path, _), count in known.items()}
+        for batch in _batches_of([(path, languages[path]) for path, _ in missing], COUNTED_TOGETHER):
             columns: list[str] = []
             arguments: list[object] = []
             for path, language in batch:
@@ -412,7 +440,10 @@ class FactsReader:
                 columns.append(f"(SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {where} LIMIT ?))")
                 arguments += [*own, cap]
             found = self._rows(f"SELECT {', '.join(columns)}", arguments)[0]
-            counts.update(zip([path for path, _ in batch], map(int, found), strict=True))
+            for (path, _), count in zip(batch, found, strict=True):
+                counts[path] = int(count)
+                if kept is not None:
+                    kept.put((path, cap), int(count))
         return counts
 
     def _rows(self, statement: str, arguments: Sequence[object] = ()) -> list[tuple]:  # type: ignore[type-arg]
@@ -425,11 +456,38 @@ class FactsReader:
 
     def _symbols(self, rest: str, arguments: Sequence[object]) -> list[SymbolRow]:
         statement = f"SELECT {SYMBOL_COLUMNS} FROM symbols s JOIN files f ON f.id = s.file_id {rest}"
-        return [SymbolRow(*row) for row in self._rows(statement, arguments)]
+        rows = [SymbolRow(*row) for row in self._rows(statement, arguments)]
+        return [row if row.language == row.file_language else self._apart(row) for row in rows]
+
+    def _apart(self, row: SymbolRow) -> SymbolRow:
+        """Returns a definition in a region without the kind of a parent in another language: it is no member of that."""
+        if row.parent_kind is None:
+            return row
+        same = self._rows(
+            "SELECT 1 FROM row_languages WHERE file_id = ? AND is_import = 0 AND row_id = ? AND language = ?",
+            (row.file_id, row.parent_id, row.language),
+        )
+        return row if same else replace(row, parent_kind=None)
 
     def _imports(self, rest: str, arguments: Sequence[object]) -> list[ImportRow]:
         statement = f"SELECT {IMPORT_COLUMNS} FROM imports i JOIN files f ON f.id = i.file_id {rest}"
         return [ImportRow(*row[:-1]) for row in self._rows(statement, arguments)]
+
+
+def _known(kept: RecentRows[_Key, _Value] | None, keys: Sequence[_Key]) -> tuple[dict[_Key, _Value], Sequence[_Key]]:
+    """Returns the rows that are kept, by key, and the keys of the others."""
+    if kept is None:
+        return {}, keys
+    found: dict[_Key, _Value] = {}
+    missing: list[_Key] = []
+    for key in keys:
+        value = kept.get(key)
+        if value is None:
+            missing.append(key)
+        else:
+            found[key] = value
+    kept.used(found)
+    return found, missing
 
 
 def leading_to(path: str, language: str) -> tuple[str, tuple[str, ...]]:

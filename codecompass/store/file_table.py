@@ -1,21 +1,31 @@
-"""All indexed files of one generation in memory, sorted by path, for filters and file listings, which go through every path.
+"""What questions about one generation share. All indexed files in memory, sorted by path, for filters and file listings, which go
+through every path; the order of hits; uses of names that the index does not hold yet.
 
 A table is read once per generation and cached (`TableCache`), because reading 22,000 rows takes longer than the rest of a filter.
 It never changes, so threads may share it.
 """
 
 import threading
+from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from itertools import accumulate
 from typing import Final
 
 from codecompass.languages.records import Use
 from codecompass.store.facts import FactsReader, path_range
+from codecompass.store.kept_rows import KeptRows
+from codecompass.store.rows import FileOrder
 
 KEPT_FILES: Final = 200_000
 """The largest table that is cached, in files of about 300 bytes each. A larger one is read each time."""
+
+FEW_IN_ORDER: Final = 200
+SHARE_IN_ORDER: Final = 20
+MOST_IN_ORDER: Final = 2_000
+"""Fewer files, or a smaller share of all, are sorted by looking them up, at 1 us each; for more, the order of all is read
+once and kept."""
 
 KEPT_USES: Final = 100_000
 """Pairs of a file and a name, and uses: 20 MB. They are needed only until the background has read all."""
@@ -122,6 +132,25 @@ class FileTable:
         return self._text[0].lower()
 
 
+class FileOrdering:
+    """The order of hits, by the rank of a file's role and then by path, as numbers by file id: 4 bytes each."""
+
+    def __init__(self, facts: FactsReader) -> None:
+        ordered = facts.order_of_files()
+        self._places = array("I", bytes(4 * (1 + max((file_id for _, file_id in ordered), default=0))))
+        ranks = bytearray()
+        for place, (rank, file_id) in enumerate(ordered):
+            self._places[file_id] = place
+            ranks.append(rank)
+        self._ranks = bytes(ranks)
+
+    def of(self, ids: Iterable[int]) -> Iterator[FileOrder]:
+        """Yields the files in order."""
+        places, ranks = self._places, self._ranks
+        for file_id in sorted(ids, key=places.__getitem__):
+            yield FileOrder(ranks[places[file_id]], file_id)
+
+
 class KeptUses:
     """The uses of names in files that questions have read from the text of one generation, at most KEPT_USES."""
 
@@ -143,12 +172,33 @@ class KeptUses:
 
 
 class TableCache:
-    """What questions about one generation share: its file table, read on first use, and uses that it does not hold yet."""
+    """What questions about one generation share: its file table and the order of its files, read on first use, rows that were
+    read before, and uses that it does not hold yet."""
 
     def __init__(self) -> None:
         self.kept_uses: Final = KeptUses()
         self._lock = threading.Lock()
         self._table: FileTable | None = None
+        self._ordering: FileOrdering | None = None
+        self._rows: tuple[float, KeptRows] | None = None
+
+    def rows(self, published_at: float) -> KeptRows:
+        """Returns the rows that are kept of what was published at that time: a text can be published again with other facts."""
+        with self._lock:
+            if self._rows is None or self._rows[0] != published_at:
+                self._rows = published_at, KeptRows()
+            return self._rows[1]
+
+    def in_order(self, facts: FactsReader, ids: Collection[int], n_files: int) -> Iterator[FileOrder]:
+        """Yields the files of `ids`, of `n_files`, sorted by the rank of their role, then by path. `facts` must be of the
+        generation of this cache."""
+        ordering = self._ordering
+        if ordering is None and len(ids) <= min(max(FEW_IN_ORDER, n_files // SHARE_IN_ORDER), MOST_IN_ORDER):
+            return facts.in_order(ids)
+        if ordering is None:
+            # At worst two threads read the same.
+            ordering = self._ordering = FileOrdering(facts)
+        return ordering.of(ids)
 
     def kept(self) -> FileTable | None:
         """Returns the file table if it was read."""

@@ -24,11 +24,14 @@ from codecompass.languages.imports import (
 from codecompass.languages.imports.configuration import completed_roots
 from codecompass.languages.imports.paths import SuffixIndex, with_slashes
 from codecompass.languages.records import Import
+from codecompass.store.facts import IMPORT_LANGUAGE
 from codecompass.store.manifest import ManifestEntry
 from codecompass.store.overlay import SharedRows
 
 ROOT_COLUMNS: Final = "ecosystem, prefix, directory, scope, rank"
 ROW: Final = "INSERT INTO main.imports VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+INSERT_LANGUAGE: Final = "INSERT INTO main.row_languages VALUES (?, ?, ?, ?)"
 
 IN_MEMORY_FROM: Final = 300
 """With this many changed files, a table of all paths in memory (5 us per path) is cheaper than queries to SQLite."""
@@ -119,13 +122,16 @@ class ImportEdges:
         resolver = Resolver(paths)
         for file_id, path, language, imports in self._pending:
             rows = []
-            for position, (item, (found, target)) in enumerate(
-                zip(imports, resolver.resolved(language, path, imports), strict=True)
-            ):
+            languages = []
+            for position, item in enumerate(imports):
                 if position % CHECKPOINT_IMPORTS == 0:
                     checkpoint()
+                written_in = item.language or language
+                found, target = resolver.resolved(written_in, item, path)
                 tails = (*found, "", "")
                 self._next_import += 1
+                if item.language:
+                    languages.append((file_id, 1, self._next_import, item.language))
                 rows.append(
                     (
                         self._next_import,
@@ -142,6 +148,8 @@ class ImportEdges:
                     )
                 )
             self._connection.executemany(ROW, rows)
+            if languages:
+                self._connection.executemany(INSERT_LANGUAGE, languages)
             self.rows_written += len(rows)
 
     def _changed_ecosystems(self) -> set[str]:
@@ -169,7 +177,10 @@ class ImportEdges:
             self._collect("(i.tail = ? AND i.tail != '') OR (i.other_tail = ? AND i.other_tail != '')", (tail, tail), found)
         for ecosystem in sorted(changed_ecosystems):
             languages = languages_of(ecosystem)
-            self._collect(f"f.language IN ({', '.join('?' * len(languages))})", languages, found)
+            among = ", ".join("?" * len(languages))
+            self._collect(f"f.language IN ({among})", languages, found)
+            in_regions = f"SELECT row_id FROM row_languages WHERE is_import AND language IN ({among})"
+            self._collect(f"i.id IN ({in_regions})", languages, found)
         moved = []
         for position, (row_id, (path, language, item, target)) in enumerate(found.items()):
             if position % CHECKPOINT_IMPORTS == 0:
@@ -182,7 +193,7 @@ class ImportEdges:
 
     def _collect(self, where: str, arguments: Sequence[str], found: dict[int, tuple[str, str, Import, str]]) -> None:
         statement = (
-            "SELECT i.id, f.path, f.language, i.line_start, i.line_end, i.spec, i.name, i.alias, i.kind, i.target "
+            f"SELECT i.id, f.path, {IMPORT_LANGUAGE}, i.line_start, i.line_end, i.spec, i.name, i.alias, i.kind, i.target "
             f"FROM imports i JOIN files f ON f.id = i.file_id WHERE {where}"
         )
         for row in self._connection.execute(statement, tuple(arguments)):

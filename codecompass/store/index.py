@@ -212,9 +212,9 @@ class WorkspaceIndex:
 
     def _snapshot(self, held: _Connection) -> tuple[_Text, Snapshot]:
         held.connection.execute("BEGIN")
-        facts = FactsReader(held.connection)
-        meta = read_meta(facts)
-        text = self._open_text(held.epoch, meta.generation, facts)
+        meta = read_meta(FactsReader(held.connection))
+        text = self._open_text(held.epoch, meta.generation, FactsReader(held.connection))
+        facts = FactsReader(held.connection, text.tables.rows(meta.published_at))
         return text, Snapshot(self.project_id, meta.generation, facts, text.reader, meta, text.tables)
 
     def _open_text(self, epoch: _Epoch, generation: int, facts: FactsReader) -> _Text:

@@ -100,8 +100,10 @@ def _read(place: _Place, text: FileText) -> FileSymbols | None:
         "WHERE file_id = ? ORDER BY id",
         (place.file_id,),
     ).fetchall()
+    written_in = execute("SELECT is_import, row_id, language FROM row_languages WHERE file_id = ?", (place.file_id,)).fetchall()
+    languages = {(is_import, row_id): language for is_import, row_id, language in written_in}
     numbers = {row[0]: number for number, row in enumerate(rows)}
-    moved = [moved_name(place.language, place.path, text.path, row[4]) for row in rows]
+    moved = [moved_name(languages.get((0, row[0]), place.language), place.path, text.path, row[4]) for row in rows]
     if any(name is None or len(name) > MAX_QUALIFIED_NAME for name in moved):
         return None
     symbols = tuple(
@@ -115,8 +117,9 @@ def _read(place: _Place, text: FileText) -> FileSymbols | None:
             visibility=visibility,
             parent=numbers.get(parent_id, -1),
             doc=doc,
+            language=languages.get((0, row_id), ""),
         )
-        for (_, parent_id, name, kind, _, line_start, line_end, signature, visibility, doc), qualified_name in zip(
+        for (row_id, parent_id, name, kind, _, line_start, line_end, signature, visibility, doc), qualified_name in zip(
             rows, moved, strict=True
         )
     )
@@ -129,6 +132,6 @@ def _read(place: _Place, text: FileText) -> FileSymbols | None:
         text.path,
         text.content_hash,
         symbols,
-        tuple(Import(*row[:-1]) for row in imports),
+        tuple(msgspec.structs.replace(Import(*row), language=languages.get((1, row_id), "")) for *row, row_id in imports),
         None if is_unread else b"" if uses is None else uses[0],
     )

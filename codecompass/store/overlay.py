@@ -21,7 +21,7 @@ from typing import Final, Literal
 from codecompass.store.databases import ReadConnection, base_path, connect_for_reading, database_uri, mapped_bytes
 from codecompass.store.facts import facts_guard
 
-SHARED_TABLES: Final = ("symbols", "imports", "uses", "path_tails")
+SHARED_TABLES: Final = ("symbols", "imports", "row_languages", "uses", "path_tails")
 """Tables of which a fork holds only the rows that differ from its base. They are 97 % of the facts."""
 
 HAS_BASE: Final = 1
@@ -96,8 +96,11 @@ class SharedRows:
         return int(self._connection.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchone()[0])
 
     def remove_file(self, file_id: int, path: str, *, keeps_path: bool) -> None:
-        """Removes the symbols and uses of a file, and its path tails unless `keeps_path`. `ImportEdges` removes its imports."""
-        for table in ("symbols", "uses", "unread_uses"):
+        """Removes the symbols and uses of a file, the languages of its rows, and its path tails unless `keeps_path`.
+
+        `ImportEdges` removes its imports.
+        """
+        for table in ("symbols", "row_languages", "uses", "unread_uses"):
             self._connection.execute(f"DELETE FROM main.{table} WHERE file_id = ?", (file_id,))
         if keeps_path and not self._has_base:
             return

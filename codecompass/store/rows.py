@@ -53,6 +53,7 @@ class IndexedFile(Struct, frozen=True, gc=False):
     id: int
     path: str
     language: str
+    """That of the file, or of the code in it that is meant."""
     line_count: int
 
 
@@ -69,12 +70,13 @@ class DefinitionSpan(Struct, frozen=True, gc=False):
 
 
 class SymbolRow(Struct, frozen=True, gc=False):
-    """A definition with the path and language of its file. Lines are 1-based and inclusive."""
+    """A definition with the path of its file. Lines are 1-based and inclusive."""
 
     id: int
     file_id: int
     path: str
     language: str
+    """That of its code: a script in a page is not in the language of the page."""
     parent_id: int | None
     name: str
     kind: SymbolKind
@@ -88,6 +90,8 @@ class SymbolRow(Struct, frozen=True, gc=False):
     doc: str
     parent_kind: SymbolKind | None = None
     """None at the top level of a file."""
+    file_language: str = ""
+    """The language of its file."""
 
 
 class ImportRow(Struct, frozen=True):
@@ -104,6 +108,8 @@ class ImportRow(Struct, frozen=True):
     kind: str
     target: str
     """The path that it resolves to (a directory ends in `/`); empty if that is outside the repository or unknown."""
+    language: str = ""
+    """That of its code."""
 
 
 class PackageRow(Struct, frozen=True):

@@ -10,8 +10,8 @@ import tantivy
 
 from codecompass.languages.words import MAX_MARK_BYTES, MAX_TOKEN_BYTES
 
-SCHEMA_VERSION: Final = 9
-PARSER_VERSION: Final = 18
+SCHEMA_VERSION: Final = 10
+PARSER_VERSION: Final = 19
 REGISTRY_VERSION: Final = 4
 
 FACTS_TABLES: Final = """
@@ -64,6 +64,13 @@ CREATE TABLE imports (
     other_tail TEXT NOT NULL,
     target TEXT NOT NULL           -- path of a file, path of a directory with '/' at its end, or '' (outside, unknown)
 );
+CREATE TABLE row_languages (       -- of definitions and imports in code of another family than their file's, see walk/regions.py
+    file_id INTEGER NOT NULL,
+    is_import INTEGER NOT NULL,
+    row_id INTEGER NOT NULL,
+    language TEXT NOT NULL,
+    PRIMARY KEY (file_id, is_import, row_id)
+) WITHOUT ROWID;
 CREATE TABLE uses (                -- where a file uses names, see languages/packed_uses.py; no row where it uses none
     file_id INTEGER PRIMARY KEY,
     names BLOB NOT NULL

@@ -7,7 +7,7 @@
 
 import sys
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, Protocol
 
 import msgspec
@@ -17,6 +17,7 @@ from codecompass.errors import REBUILD, IndexDamaged
 from codecompass.languages.records import Chunk
 from codecompass.store.facts import FactsReader
 from codecompass.store.file_table import FileTable, TableCache
+from codecompass.store.rows import FileOrder
 from codecompass.store.text_queries import Filter, Narrowing, WordQuery
 
 LINE_BITS: Final = 24
@@ -145,7 +146,7 @@ class KeyedCandidates:
     def __init__(self, keys: Sequence[int]) -> None:
         """`keys` are sorted (see `pack_chunk_key`)."""
         self._keys = keys
-        self.file_ids = frozenset(key >> FILE_SHIFT for key in keys)
+        self.file_ids = frozenset({key >> FILE_SHIFT for key in keys})
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -220,6 +221,10 @@ class Snapshot(Struct, frozen=True):
     def files(self) -> FileTable:
         """Returns the table of indexed files; the first call in a generation reads all of them."""
         return self.tables.table(self.facts)
+
+    def in_order(self, file_ids: Collection[int]) -> Iterator[FileOrder]:
+        """Yields files sorted by the rank of their role, then by path. Lazy."""
+        return self.tables.in_order(self.facts, file_ids, self.meta.file_count)
 
     def paths_ending(self, suffix: str, limit: int) -> list[str]:
         """Returns indexed paths equal to `suffix` or ending in `/suffix`, case-insensitively, shortest first: in a tenth of the

@@ -40,6 +40,11 @@ class TermPattern(Struct, frozen=True):
         """Whether it is one piece anywhere in a token."""
         return len(self.pieces) == 1 and self.is_start_open and self.is_end_open
 
+    @property
+    def is_beginning(self) -> bool:
+        """Whether it is one piece at the beginning of a token."""
+        return len(self.pieces) == 1 and not self.is_start_open and self.is_end_open
+
 
 Need = tuple[TermPattern, ...]
 """Alternatives, one of which a text must contain."""
@@ -50,12 +55,15 @@ class Narrowing(Struct, frozen=True):
 
     With `is_everything` every text is a candidate. With `is_by_ascii` a token with a closed end may be followed by a non-ASCII
     letter. `may_be_one_long_word` if a text can match that has none of the alternatives, in a word that is too long to be found.
+    `pieces` are lower-case: a text that matches but lacks a need has one of them in a word that cannot be found by its letters.
+    They are None if that is not known.
     """
 
     alternatives: tuple[tuple[Need, ...], ...] = ()
     is_everything: bool = True
     is_by_ascii: bool = False
     may_be_one_long_word: bool = False
+    pieces: tuple[str, ...] | None = None
 
 
 class FieldBoost(Struct, frozen=True):
@@ -172,8 +180,15 @@ class QueryBuilder:
         """Returns the query for all chunks of a file."""
         return _all_of(self._term("record", CHUNK_RECORD), tantivy.Query.term_query(self._schema, "file_id", file_id))
 
-    def narrowed(self, narrowing: Narrowing, where: Filter, n_documents: int, has_more: "HasMore") -> tantivy.Query:
-        """Returns the query for the chunks that a scan must read. `n_documents` is the number of documents in the index."""
+    def with_odd_words(self, where: Filter) -> tantivy.Query:
+        """Returns the query for the chunks with a word that cannot be found by its letters."""
+        return _all_of(self._term("record", CHUNK_RECORD), *self._filters(where), self._term("names", ODD_WORD_MARK))
+
+    def narrowed(
+        self, narrowing: Narrowing, where: Filter, n_documents: int, has_more: "HasMore", *, with_odd: bool = True
+    ) -> tantivy.Query:
+        """Returns the query for the chunks that a scan must read; with `with_odd` False, without those that can only match in a
+        word that cannot be found by its letters. `n_documents` is the number of documents in the index."""
         musts = [self._term("record", CHUNK_RECORD), *self._filters(where)]
         if not narrowing.is_everything:
             is_quick = self._vocabulary is not None and self._vocabulary.is_kept
@@ -182,13 +197,14 @@ class QueryBuilder:
             if sum(need[0].is_start_open for needs in alternatives for need in needs) > 1 < len(alternatives):
                 alternatives = _with_shared_walk(alternatives)
             choices = [self._all_needs(needs, narrowing.is_by_ascii, few, has_more) for needs in alternatives]
-            musts.append(_any_of(self._term("names", ODD_WORD_MARK), *choices))
+            odd = [self._term("names", ODD_WORD_MARK)] if with_odd else []
+            musts.append(_any_of(*odd, *choices))
         return _all_of(*musts)
 
     def _all_needs(self, needs: Sequence[Need], is_by_ascii: bool, few: int, has_more: "HasMore") -> tantivy.Query:
         def queries(*, is_start_open: bool) -> list[tantivy.Query]:
             chosen = [need for need in needs if need[0].is_start_open == is_start_open]
-            return [_any_of(*self._of_need(need, is_by_ascii)) for need in chosen]
+            return [_any_of(*self._of_need(need, is_by_ascii, has_more)) for need in chosen]
 
         found = queries(is_start_open=False)
         if found and len(found) < len(needs):
@@ -197,7 +213,7 @@ class QueryBuilder:
                 return cheap
         return _all_of(*found, *queries(is_start_open=True))
 
-    def _of_need(self, need: Need, is_by_ascii: bool) -> Iterator[tantivy.Query]:
+    def _of_need(self, need: Need, is_by_ascii: bool, has_more: "HasMore") -> Iterator[tantivy.Query]:
         inside: dict[tuple[str, str], list[str]] = {}
         for term in need:
             for field, mark in _looked_up(term, is_by_ascii):
@@ -205,24 +221,38 @@ class QueryBuilder:
                     yield self._term(field, mark + term.pieces[0])
                 elif term.is_inside:
                     inside.setdefault((field, mark), []).append(term.pieces[0])
+                elif term.is_beginning and (known := self._words_beginning(field, mark + term.pieces[0])) is not None:
+                    yield tantivy.Query.term_set_query(self._schema, field, known)
                 else:
                     # Pieces are only letters, digits and underscores, so they need no escaping.
                     pattern = (".*" if term.is_start_open else "") + BETWEEN_PIECES[term.field].join(term.pieces)
                     longest = (max(term.pieces, key=len),) if term.is_start_open else ()
-                    yield self._words(field, mark, pattern + (".*" if term.is_end_open else ""), longest)
+                    yield self._words(field, mark, pattern + (".*" if term.is_end_open else ""), longest, has_more)
         for (field, mark), pieces in inside.items():
             # One walk through the words of the field finds those with any of the pieces.
-            yield self._words(field, mark, f".*({'|'.join(dict.fromkeys(pieces))}).*", pieces)
+            yield self._words(field, mark, f".*({'|'.join(dict.fromkeys(pieces))}).*", pieces, has_more)
 
-    def _words(self, field: str, mark: str, pattern: str, inside: Sequence[str]) -> tantivy.Query:
+    def _words_beginning(self, field: str, text: str) -> list[str] | None:
+        """Returns the words of a field that begin with a text; None if tantivy is to find them."""
+        return None if self._vocabulary is None else self._vocabulary.words_beginning(field, text)
+
+    def _words(self, field: str, mark: str, pattern: str, inside: Sequence[str], has_more: "HasMore") -> tantivy.Query:
         """Returns the query for words that match a pattern. If it has an open start, every such word has one of the pieces
         `inside`."""
         start = re.escape(mark)
-        known = self._vocabulary.words_with(field, mark, inside, pattern) if inside and self._vocabulary is not None else None
-        if known is None:
+
+        def has_others() -> bool:
+            return has_more(tantivy.Query.regex_query(self._schema, field, f"{start}{NOT_KEPT}.*"), 0)
+
+        kept = self._vocabulary.words_with(field, mark, inside, pattern, has_others) if inside and self._vocabulary else None
+        if kept is None:
             return tantivy.Query.regex_query(self._schema, field, start + pattern)
+        words, may_be_others = kept
+        known = tantivy.Query.term_set_query(self._schema, field, words)
+        if not may_be_others:
+            return known
         others = tantivy.Query.regex_query(self._schema, field, start + NOT_KEPT + pattern)
-        return _any_of(others, tantivy.Query.term_set_query(self._schema, field, known)) if known else others
+        return _any_of(others, known) if words else others
 
     def _term(self, field: str, token: str) -> tantivy.Query:
         return tantivy.Query.term_query(self._schema, field, token, index_option="basic")

@@ -18,6 +18,7 @@ from codecompass import lazy
 from codecompass.errors import REBUILD, IndexDamaged, PermissionDenied
 from codecompass.languages.records import Chunk
 from codecompass.store.databases import temporary_directory
+from codecompass.store.odd_words import MAX_CHUNKS, OddWords, odd_words_of
 from codecompass.store.schema import text_schema
 from codecompass.store.snapshot import (
     ALL_CHUNKS,
@@ -93,6 +94,8 @@ class TextReader:
         with self._guard:
             self._searcher = _searcher(directory)
         self._queries = QueryBuilder(text_schema(), Vocabulary(self._searcher))
+        self._odd: OddWords | None = None
+        self._is_odd_known = False
 
     @property
     def document_count(self) -> int:
@@ -177,9 +180,26 @@ class TextReader:
         most: int = ALL_CHUNKS,
     ) -> "TantivyCandidates":
         """See `TextIndex`."""
+        odd = None if narrowing.pieces is None else self._odd_words()
         with self._guard:
-            query = self._queries.narrowed(narrowing, where, self._searcher.num_docs, self._has_more)
-            return TantivyCandidates(self._searcher, self._guard, self._addresses(query, most))
+            query = self._queries.narrowed(narrowing, where, self._searcher.num_docs, self._has_more, with_odd=odd is None)
+            addresses = self._addresses(query, most)
+            if odd is not None and (keys := odd.keys_with(narrowing.pieces or ())):
+                own = self._addresses(self._queries.with_odd_words(where))
+                addresses.update((key, own[key]) for key in keys if key in own)
+            return TantivyCandidates(self._searcher, self._guard, addresses)
+
+    def _odd_words(self) -> OddWords | None:
+        """Returns the words that cannot be found by their letters, read by the first call; None if they are too many."""
+        if not self._is_odd_known:
+            # At worst two threads read the same words.
+            addresses = self._addresses(self._queries.with_odd_words(Filter()), MAX_CHUNKS)
+            if len(addresses) <= MAX_CHUNKS:
+                held = TantivyCandidates(self._searcher, self._guard, addresses)
+                texts = (passage.text for passage in held.passages(range(len(held))))
+                self._odd = odd_words_of(zip(sorted(addresses), texts, strict=True))
+            self._is_odd_known = True
+        return self._odd
 
     def _has_more(self, query: tantivy.Query, number: int) -> bool:
         return len(self._searcher.search(query, number + 1, count=False).hits) > number
@@ -212,8 +232,9 @@ class TextReader:
 
 def _chunk_hits(found: Sequence[_Found]) -> list[ChunkHit]:
     """Returns what was found, best first; ties by file and line, which is the order of their keys."""
-    by_score = sorted([(-score, key, address) for key, score, address in found])
-    return [unpack_chunk_key(key, -score, address) for score, key, address in by_score]
+    by_score = sorted(found, key=itemgetter(0))
+    by_score.sort(key=itemgetter(1), reverse=True)  # stable: places of one score stay in the order of their keys
+    return [unpack_chunk_key(*each) for each in by_score]
 
 
 def _searcher(directory: Path) -> tantivy.Searcher:

@@ -14,7 +14,7 @@ from codecompass.languages.words import split_identifier
 from codecompass.scan.path_roles import role_of
 from codecompass.scan.walk import ScannedFile, SkippedFile
 from codecompass.store.forks import ForkSource
-from codecompass.store.import_edges import ImportEdges
+from codecompass.store.import_edges import INSERT_LANGUAGE, ImportEdges
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.manifest import ManifestEntry, StoredManifest
 from codecompass.store.overlay import SharedRows
@@ -108,8 +108,15 @@ class IndexWriter:
             return
         self.epoch.begin()
         rows, documents = symbol_rows(file.path, entry.id, self._next_symbol + 1, file.symbols)
+        languages = [
+            (entry.id, 0, row_id, symbol.language)
+            for row_id, symbol in enumerate(file.symbols, self._next_symbol + 1)
+            if symbol.language
+        ]
         self._next_symbol += len(file.symbols)
         self.epoch.execute_many(INSERT_SYMBOL, rows)
+        if languages:
+            self.epoch.execute_many(INSERT_LANGUAGE, languages)
         self._edges.add(entry.id, file.path, entry.language, file.imports)
         if file.uses is None:
             self.epoch.execute("INSERT INTO unread_uses VALUES (?)", (entry.id,))
@@ -183,12 +190,14 @@ class IndexWriter:
         rules_fingerprint: str,
         now: float | None = None,
         checkpoint: Callable[[], None] = lambda: None,
+        on_published: Callable[[], None] = lambda: None,
     ) -> IndexMeta:
         """Makes everything written so far durable and visible at once; returns the description of the new generation.
 
         Without changes to files, only the description may change (another branch name), and the generation number stays. The
         writer can be used afterwards. `checkpoint` is called while imports are resolved, which takes time, and may raise; then
-        the writer must be abandoned. Raises PermissionDenied if the system refuses to write; then nothing is published.
+        the writer must be abandoned. `on_published` is called once readers see everything, before what was replaced is removed.
+        Raises PermissionDenied if the system refuses to write; then nothing is published.
         """
         meta = self.meta
         is_described = (completeness, ref, commit, rules_fingerprint) == (
@@ -198,11 +207,13 @@ class IndexWriter:
             meta.rules_fingerprint,
         )
         if not self.epoch.in_transaction and is_described and not self.epoch.is_change:
+            on_published()
             return meta
         with write_guard(self._layout):
             self.epoch.begin()
             self.epoch.rows_written += self._edges.resolve_all(self.manifest, checkpoint)
             self.epoch.publish(completeness=completeness, ref=ref, commit=commit, rules_fingerprint=rules_fingerprint, now=now)
+        on_published()
         self.epoch.clean_up()
         return self.meta
 

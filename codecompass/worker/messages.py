@@ -110,6 +110,18 @@ class Batch(Struct, frozen=True, array_like=True, tag="batch"):
     defers_uses: bool = False
 
 
+# How a file holds a text, in a `Probed`. Here and not in `probing.py`, so that the server can read them without the parsers.
+
+ABSENT: Final = 0
+IN_ANOTHER_CASE: Final = 1
+"""Or, for a word, somewhere: words are compared without case."""
+AS_WRITTEN: Final = 2
+AS_A_WORD: Final = 3
+"""As written, with no letter, digit or underscore around it."""
+AS_A_DEFINITION: Final = 4
+"""As a word, in a line that looks like a definition of it."""
+
+
 class Probe(Struct, frozen=True, array_like=True, tag="probe"):
     """Files to search for texts, without reading anything else of them.
 
@@ -128,7 +140,7 @@ class Probe(Struct, frozen=True, array_like=True, tag="probe"):
 
 
 class Probed(Struct, frozen=True, array_like=True, tag="probed"):
-    """For each file of a `Probe`, in order, one byte for each name, then for each word: how the file holds it (see `probing.py`).
+    """For each file of a `Probe`, in order, one byte for each name, then for each word: how the file holds it, from ABSENT up.
 
     Empty for a file that cannot be read or is no text.
     """

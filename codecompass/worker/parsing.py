@@ -16,7 +16,7 @@ from codecompass.languages.uses.lexical_rules import lexical_rules
 from codecompass.languages.uses.occurrences import occurrences
 from codecompass.languages.uses.packed_uses import packed
 from codecompass.languages.walk.extract import Extraction, extract, parse
-from codecompass.languages.walk.regions import Contents, uses_in_regions, with_regions
+from codecompass.languages.walk.regions import Contents, uses_in_file, with_regions
 from codecompass.languages.walk.text_symbols import outlined
 from codecompass.units import SECONDS
 from codecompass.worker.messages import Batch, FileSymbols, FileText
@@ -110,19 +110,21 @@ def parse_file(batch: Batch, text: FileText, source: bytes, parsers: Parsers) ->
         with ending_limit(batch.parse_cpu_seconds):
             is_read = regions is None or not regions.are_all or language.outline is not None
             own = _extraction(language, parser, source, text.path) if is_read else _NOTHING
+            contents, written = Contents(own), ""
             if regions is not None and regions.may_be_in(source):
                 written = source.decode("utf-8", "surrogatepass")
                 contents = with_regions(text.language, written, text.path, own, parsers.read)
-                own = contents.extraction
     except _DEFECTS:
         return FileSymbols(text.path, text.content_hash, reason="parse_failed")
-    if regions is not None and regions.are_all:
-        uses: bytes | None = _uses_in_regions(batch, contents, written, text.language)
+    whole = contents.extraction
+    if contents.regions or (regions is not None and regions.are_all):
+        # What is in regions is known here alone: their uses cannot be read later, from the text and the symbols.
+        uses: bytes | None = _uses_in_file(batch, contents, written, text.language, own.symbols)
     elif batch.defers_uses and lexical_rules(text.language) is not None:
         uses = None
     else:
-        uses = read_uses(batch, text.language, source, own.symbols)
-    return FileSymbols(text.path, text.content_hash, own.symbols, own.imports, uses)
+        uses = read_uses(batch, text.language, source, whole.symbols)
+    return FileSymbols(text.path, text.content_hash, whole.symbols, whole.imports, uses)
 
 
 _NOTHING: Final = Extraction((), (), has_errors=False)
@@ -138,11 +140,11 @@ def read_uses(batch: Batch, language: str, source: bytes, symbols: Sequence[Symb
         return b""
 
 
-def _uses_in_regions(batch: Batch, contents: Contents, written: str, language: str) -> bytes:
-    """As `read_uses`, for a file in a language whose files have uses only in their regions."""
+def _uses_in_file(batch: Batch, contents: Contents, written: str, language: str, own: Sequence[Symbol]) -> bytes:
+    """As `read_uses`, for a file with regions."""
     try:
         with ending_limit(batch.parse_cpu_seconds):
-            return packed(uses_in_regions(contents, written, language, occurrences))
+            return packed(uses_in_file(contents, written, language, own, occurrences))
     except _DEFECTS:
         return b""
 

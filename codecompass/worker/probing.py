@@ -13,17 +13,16 @@ from typing import Final
 
 from codecompass.scan.classify import Text, TextLimits, classify, looks_binary, text_limits
 from codecompass.scan.files import BINARY_PROBE_BYTES, open_below, read_descriptor
-from codecompass.worker.messages import Probe, Probed
+from codecompass.worker.messages import (
+    ABSENT,
+    AS_A_DEFINITION,
+    AS_A_WORD,
+    AS_WRITTEN,
+    IN_ANOTHER_CASE,
+    Probe,
+    Probed,
+)
 from codecompass.worker.parsing import ending_limit
-
-ABSENT: Final = 0
-IN_ANOTHER_CASE: Final = 1
-"""Or, for a word, somewhere: words are compared without case."""
-AS_WRITTEN: Final = 2
-AS_A_WORD: Final = 3
-"""As written, with no letter, digit or underscore around it."""
-AS_A_DEFINITION: Final = 4
-"""As a word, in a line that looks like a definition of it."""
 
 MAX_PLACES: Final = 50
 """Occurrences of a name in one file of which the lines are looked at."""

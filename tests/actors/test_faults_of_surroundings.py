@@ -251,6 +251,7 @@ async def test_a_wall_clock_that_is_set_changes_no_answer(jump, small, tmp_path,
         assert await paths_of(handle, "alpha_two") == ["a.py"]
         small.write({"a.py": "def alpha_six(): pass\n"})
         assert await paths_of(handle, "alpha_six") == ["a.py"]
+        await until_quiet(handle)  # an answer does not wait for the end of the job that published it
         status = await serving.call("index_status", workspace=small.root)
         assert status["active_job"] is None
         assert all(job["duration_ms"] >= 0 for job in status["recent_jobs"])

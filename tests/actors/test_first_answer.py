@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from codecompass.actors.answering import not_ready, search_seconds
 from codecompass.actors.index_answers import AnswerContext, IndexOnDisk
 from codecompass.actors.job_context import JobOrder
-from codecompass.actors.job_state import JobReport, JobState
+from codecompass.actors.job_state import JobReport, JobState, Published
 from codecompass.actors.messages import Query
 from codecompass.actors.question import QueryRequest
 from codecompass.actors.supervisor import SupervisorSettings, open_supervisor
@@ -91,16 +91,14 @@ class ScriptedWorkbench(FakeWorkbench):
         assert (context.is_first, context.indexing, context.freshness) == (True, "indexing", "syncing")
         return UnindexedAnswer(FROM_FILES, self._is_sure)
 
-    async def index(
-        self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
-    ) -> JobReport:
+    async def index(self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Published) -> JobReport:
         self.orders.append(order)
         if self._meta() is None:
             self.n_builds += 1
             await self._steps("parsing", self._text, on_progress)
             self._world.generation[self._id] = 1
             self._lacks_symbols = True
-            on_published()
+            on_published(None)
             await self._steps("indexing", self._symbols, on_progress)
             self._lacks_symbols = False
         else:

@@ -240,6 +240,28 @@ async def test_a_file_that_moves_and_one_that_comes_back_are_not_parsed(first, p
     await assert_as_fresh(first, tmp_path, pool)
 
 
+async def test_code_in_another_language_than_its_file_keeps_that_in_forks_and_moves(first, pool, tmp_path):
+    page = '<script type="module">\nimport {{ f }} from "./{0}.js";\nfunction inPage() {{ f(); }}\n</script>\n'
+    first.write({"site/a.js": "export function f() {}\n", "site/one.html": page.format("a"), "site/two.html": page.format("b")})
+    first.commit()
+    let_git_trust(first)
+    await first.sync(limits=ALWAYS, pool=pool)
+    second = beside(first, "second")
+    await second.sync(limits=ALWAYS, pool=pool)
+    await assert_as_fresh(second, tmp_path, pool)
+
+    second.git("mv", "site/one.html", "site/moved.html")
+    second.write({"site/b.js": "export function f() {}\n"})
+    await second.sync(limits=ALWAYS, pool=pool)
+
+    await assert_as_fresh(second, tmp_path, pool)
+    with second.index.snapshot() as snapshot:
+        languages = {(row.path, row.language) for row in snapshot.facts.symbols_named("inPage", 10)}
+        targets = {(row.path, row.language, row.target) for row in snapshot.facts.imports_named("f", 10)}
+    assert languages == {("site/moved.html", "javascript"), ("site/two.html", "javascript")}
+    assert targets == {("site/moved.html", "javascript", "site/a.js"), ("site/two.html", "javascript", "site/b.js")}
+
+
 @pytest.mark.invariant("The number and size of kept epochs is bounded")
 async def test_many_branches_in_turn_keep_a_bounded_number_of_epochs(first, pool):
     for number in range(MAX_PARKED + 4):

@@ -363,3 +363,19 @@ async def test_a_job_that_waits_for_a_fork_to_release_the_lock_stops_nothing_els
         report = await workspace.sync()
 
     assert report.file_count == 3
+
+
+async def test_a_publication_is_told_as_soon_as_it_is_read_before_anything_is_cleaned_up(workspace):
+    """Answers wait for it. The last one tells what to watch: with it the index holds all that the job was to index."""
+    workspace.write({"a.py": "def a(): pass\n"})
+    await workspace.sync()
+    workspace.write({"a.py": "def b(): pass\n"})
+    events = []
+
+    def published(watch_list):
+        with workspace.index.snapshot() as snapshot:
+            events.append((sorted(watch_list.files), [row.name for row in snapshot.facts.symbols_named("b", 2)]))
+
+    await workspace.sync(on_step=events.append, on_published=published)
+
+    assert events[-3:] == ["publication", ([""], ["b"]), "clean_up"]

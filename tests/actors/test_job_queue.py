@@ -32,7 +32,7 @@ PROJECT = Project(
 )
 """A project whose fake watcher is exact once it watches."""
 
-JOB_SECONDS, STOPPING_SECONDS, FORGETTING_SECONDS = 10.0, 3.0, 1.0
+JOB_SECONDS, STOPPING_SECONDS, FORGETTING_SECONDS, TIDYING_SECONDS = 10.0, 3.0, 1.0, 30.0
 QUESTION = Query(request=LocateSymbol(name="x"))
 ORDERS = list(permutations(("start", "cancel", "force", "sync", "cancel it")))
 
@@ -56,6 +56,15 @@ class SlowWorkbench(FakeWorkbench):
 
     async def _spend(self, seconds):
         await trio.lowlevel.checkpoint()
+
+
+class TidyingWorkbench(SlowWorkbench):
+    """After its publication, a job still cleans up for TIDYING_SECONDS."""
+
+    async def index(self, order, on_progress, on_published):
+        report = await super().index(order, on_progress, on_published)
+        await trio.sleep(TIDYING_SECONDS)
+        return report
 
 
 class ForgettingWorkbench(SlowWorkbench):
@@ -111,6 +120,24 @@ async def forgetting():
 
     settings = SupervisorSettings(workspace=WorkspaceSettings(patience=Patience(freshness_wait=60.0, first_answer_wait=60.0)))
     async with open_supervisor(make, settings, stop_seconds=60.0) as supervisor:
+        yield supervisor, bench
+
+
+@pytest.fixture
+async def tidying():
+    """A workspace whose jobs clean up for long, with a first index; its supervisor and its workbench."""
+    world = World(1)
+    world.random.random = lambda: 1.0
+    bench = TidyingWorkbench(world, PROJECT)
+    bench.failures, bench.orders = [], []
+
+    async def make(project):
+        return bench
+
+    settings = SupervisorSettings(workspace=WorkspaceSettings(patience=Patience(freshness_wait=60.0, first_answer_wait=60.0)))
+    async with open_supervisor(make, settings, stop_seconds=60.0) as supervisor:
+        await (await start(supervisor.route(PROJECT))).wait_end()
+        world.edit(PROJECT)
         yield supervisor, bench
 
 
@@ -322,3 +349,41 @@ async def test_a_job_that_is_ordered_while_the_project_is_being_forgotten_runs_f
 
     assert (await second.wait_end()).status == "published"
     assert (bench.is_gone, bench.n_restored) == (False, int(after > 0))
+
+
+async def test_an_answer_waits_for_the_publication_of_a_change_and_not_for_the_end_of_its_job(autojump_clock, tidying):
+    supervisor, _ = tidying
+    began = trio.current_time()
+
+    assert (await supervisor.route(PROJECT).ask(QUESTION)).metadata.freshness_status == "fresh"
+
+    assert JOB_SECONDS <= trio.current_time() - began < JOB_SECONDS + TIDYING_SECONDS
+    observation = supervisor.find(PROJECT.project_id)
+    assert (observation.indexing_status, observation.freshness_status) == ("ready", "fresh")
+    assert observation.active_job.status == "running"
+
+
+async def test_what_changes_while_a_job_cleans_up_is_indexed_after_it(autojump_clock, tidying):
+    supervisor, bench = tidying
+    workspace = supervisor.route(PROJECT)
+    await workspace.ask(QUESTION)
+    bench._world.edit(PROJECT)
+
+    assert (await workspace.ask(QUESTION)).metadata.freshness_status == "fresh"
+
+    assert bench._world.indexed_edits[PROJECT.project_id] == 2
+
+
+@pytest.mark.parametrize("force", [False, True])
+async def test_a_job_requested_while_one_cleans_up_follows_it_and_is_not_refused(autojump_clock, tidying, force):
+    """The one that cleans up would not index what has changed since it began."""
+    supervisor, bench = tidying
+    workspace = supervisor.route(PROJECT)
+    await workspace.ask(QUESTION)
+    running = supervisor.find(PROJECT.project_id).active_job
+
+    job = await start(workspace, force=force)
+
+    assert job.state.job_id != running.job_id
+    assert (await job.wait_end()).status == "published"
+    assert bench.orders[-1].force == force

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from codecompass.actors.job_state import WatchList
 from codecompass.actors.messages import Query, StartJob
 from codecompass.errors import CodeCompassError, IndexInProgress, IndexNotReady, InvalidInput, SymbolNotFound
 from codecompass.protocol.replies import Reply
@@ -264,7 +265,7 @@ async def _publish_text(tree: TestWorkspace, home: Path) -> None:
     class Published(Exception):
         pass
 
-    def stop() -> None:
+    def stop(_watch_list: WatchList | None) -> None:
         raise Published
 
     from codecompass.actors.indexing import IndexJob

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 import trio
 import trio.testing
+from msgspec.structs import replace
 
+from codecompass.actors.index_answers import IndexOnDisk
 from codecompass.actors.uses_pass import LONGEST_PAUSE_SECONDS, UsesUpkeep
 from codecompass.actors.worker_pool import WorkerPool, open_worker_pool
 from codecompass.nurseries import open_nursery
@@ -35,6 +37,8 @@ OTHERS = {
     "shop/aliased.py": "from shop.storage import open_storage as opened\n\n\ndef connect():\n    return opened('x').count('y')\n",
     "web/Panel.vue": '<script setup lang="ts">\nimport { parseHeader } from "./header";\nparseHeader("a");\n</script>\n',
     "run.sh": "reset() { :; }\nreset\n",
+    "web/page.html": "<script>\nfunction inPage() {}\ninPage();\n</script>\n",
+    "shop/rows.py": "def rows(db):\n    return db.run('SELECT a FROM reset')\n",
 }
 
 
@@ -169,8 +173,17 @@ class Tree:
 class Published:
     """An index with a complete generation."""
 
-    def __init__(self) -> None:
-        self.meta = META
+    def __init__(self, *, lacks_uses: bool = True) -> None:
+        self.on_disk = IndexOnDisk(schema_status="compatible", meta=META, lacks_uses=lacks_uses)
+
+    @property
+    def meta(self) -> IndexMeta:
+        return self.on_disk.meta
+
+    def publish(self, **changes: object) -> None:
+        """Publishes another generation that lacks nothing."""
+        meta = replace(self.meta, generation=self.meta.generation + 1, **changes)
+        self.on_disk = replace(self.on_disk, meta=meta, lacks_uses=False)
 
 
 async def test_the_pass_waits_for_questions_but_not_for_ever(autojump_clock):
@@ -200,3 +213,21 @@ async def test_a_publication_is_checked_once(autojump_clock):
 
     assert len(tree.read_at) == 2
     assert tree.kept_up == 1
+
+
+async def test_an_edit_reads_neither_uses_nor_the_history_of_a_commit_that_is_known(autojump_clock):
+    """A job has read the uses of an edited file; opening the index to find that out would slow the answer with the edit."""
+    tree, index = Tree(), Published()
+    upkeep = UsesUpkeep(tree, index, lambda: False)
+    async with open_nursery() as nursery:
+        nursery.start_soon(upkeep.keep_up)
+        for changes in ({}, {}, {"commit": "b" * 40}):
+            upkeep.note()
+            await trio.testing.wait_all_tasks_blocked()
+            index.publish(**changes)
+        upkeep.note()
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+
+    assert len(tree.read_at) == 2
+    assert tree.kept_up == 2

@@ -43,10 +43,10 @@ def engine_cluster(startable: None) -> Iterator[Cluster]:
         yield cluster
 
 
-@pytest.fixture
-def house(engine_cluster, tmp_path) -> Iterator[Organisation]:
-    """An organisation without repositories."""
-    with organisation(engine_cluster.urls, tmp_path / "house") as made:
+@pytest.fixture(params=["documents", "segments"])
+def house(engine_cluster, tmp_path, request) -> Iterator[Organisation]:
+    """An organisation without repositories, which are published as documents of the engine or as segments."""
+    with organisation(engine_cluster.urls, tmp_path / "house", in_segments=request.param == "segments") as made:
         yield made
 
 

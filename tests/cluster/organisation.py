@@ -15,8 +15,9 @@ from codecompass.cluster.access import Tokens
 from codecompass.cluster.catalog import prepare
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.generations import FactsCache
-from codecompass.cluster.publishing import publish
+from codecompass.cluster.publishing import publish, publish_segments
 from codecompass.cluster.repositories import RefHead, Repositories, Repository
+from codecompass.cluster.segment_store import DirectoryStore
 from codecompass.cluster.server import LibraryLaunch, LibraryServer, open_library_server, serve_library
 from codecompass.settings import AccessSettings, ClusterSettings, ServerSettings, Settings
 from codecompass.transport.http.limits import HttpLimits
@@ -53,7 +54,8 @@ def files_of(name: str) -> Mapping[str, str]:
 class Organisation:
     """Repositories and tokens under a unique prefix."""
 
-    def __init__(self, urls: Sequence[str], directory: Path) -> None:
+    def __init__(self, urls: Sequence[str], directory: Path, *, in_segments: bool = False) -> None:
+        """With `in_segments` indexes are published in the store of segments `segments` of the directory."""
         self.urls = tuple(urls)
         self.prefix = f"t{secrets.token_hex(6)}"
         self.engine = Engine(self.urls, prefix=self.prefix, patience=60)
@@ -61,6 +63,9 @@ class Organisation:
         self.repositories = Repositories(self.engine)
         self.tokens = Tokens(self.engine)
         self.directory = directory
+        self.segments = directory / "segments"
+        self.segments.mkdir(parents=True)
+        self.store = DirectoryStore(self.segments, self.prefix) if in_segments else None
         self.published: dict[str, Repository] = {}
         self._cache = FactsCache(self.engine, directory / "publishing")
 
@@ -74,16 +79,16 @@ class Organisation:
         generation, commit = secrets.token_hex(12), secrets.token_hex(20)
 
         def write() -> Repository:
-            published = publish(
+            order = partial(
+                publish if self.store is None else publish_segments,
                 self.engine,
-                self._cache,
                 repo_id=repo_id,
                 generation=generation,
                 previous=None,
                 layout=workspace.layout,
                 project_id=workspace.project_id,
             )
-            meta = published.manifest.meta
+            meta = order(self._cache if self.store is None else self.store).manifest.meta
             head = RefHead(
                 generation=generation,
                 commit=commit,
@@ -91,6 +96,7 @@ class Organisation:
                 file_count=meta.file_count,
                 symbol_count=meta.symbol_count,
                 source_bytes=meta.source_bytes,
+                in_segments=self.store is not None,
             )
 
             def with_head(old: Repository) -> Repository:
@@ -106,7 +112,7 @@ class Organisation:
 
     def settings(self, **access: object) -> Settings:
         return Settings(
-            cluster=ClusterSettings(url=self.urls, prefix=self.prefix),
+            cluster=ClusterSettings(url=self.urls, prefix=self.prefix, segments="" if self.store is None else str(self.segments)),
             server=ServerSettings(transport="http", store="opensearch", tools="all"),
             access=AccessSettings(**access),
         )
@@ -118,9 +124,9 @@ class Organisation:
 
 
 @contextmanager
-def organisation(urls: Sequence[str], directory: Path) -> Iterator[Organisation]:
+def organisation(urls: Sequence[str], directory: Path, *, in_segments: bool = False) -> Iterator[Organisation]:
     """Yields an organisation without repositories; deletes its indexes after the block."""
-    made = Organisation(urls, directory)
+    made = Organisation(urls, directory, in_segments=in_segments)
     try:
         yield made
     finally:

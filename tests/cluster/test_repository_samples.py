@@ -12,6 +12,7 @@ pytestmark = pytest.mark.cluster
 NAMES = ("one", "two", "three", "four", "five", "six", "seven", "eight")
 
 
+@pytest.mark.parametrize("house", ["documents"], indirect=True)
 async def test_each_of_many_repositories_is_judged_as_if_it_were_asked_alone(house):
     generations = {}
     for number, name in enumerate(NAMES):

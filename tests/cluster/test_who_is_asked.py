@@ -48,6 +48,7 @@ def across(house) -> Iterator[Across]:
 
 
 @pytest.mark.invariant(of="test_what_one_query_leaves_out_has_no_answer")
+@pytest.mark.parametrize("house", ["documents"], indirect=True)
 async def test_only_repositories_that_can_answer_are_asked(house, across):
     generations = await published(house)
     ids = {name: house.published[name].repo_id for name in NAMES}

@@ -15,12 +15,14 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from codecompass.cluster.access import Tokens, visible
+from codecompass.cluster.access import Tokens
 from codecompass.cluster.engine import Engine, EngineUnavailable
+from codecompass.cluster.engine_queries import visible_filters
 from codecompass.cluster.generations import Generations
 from codecompass.cluster.manifests import block_id
 from codecompass.cluster.repositories import Repositories, Repository
 from codecompass.cluster.schedule import Times
+from codecompass.cluster.segment_store import DirectoryStore
 from tests.cluster.git_remote import GitRemote
 from tests.cluster.processes import DEADLINE_SECONDS, POLL_SECONDS, LoggedProcess
 from tests.cluster.working import LIMITS, WorkerProcess
@@ -80,14 +82,20 @@ class Pushed(Struct):
 class Thirty:
     """The organisation. Each method blocks; not thread-safe."""
 
-    def __init__(self, urls: Sequence[str], directory: Path) -> None:
+    def __init__(self, urls: Sequence[str], directory: Path, *, in_segments: bool = False) -> None:
+        """With `in_segments` indexes are published in the store `segments` of the directory, not as documents of the engine."""
         self.urls = tuple(urls)
         self.directory = directory
         self.prefix = f"t{secrets.token_hex(5)}"
         self.engine = Engine(urls, prefix=self.prefix, patience=60)
         self.engine.prepare()
         self.repositories = Repositories(self.engine, LIMITS.protocols)
-        self.generations = Generations(self.engine, directory / "read")
+        self.segments = directory / "segments" if in_segments else None
+        self.store: DirectoryStore | None = None
+        if self.segments is not None:
+            self.segments.mkdir(parents=True)
+            self.store = DirectoryStore(self.segments, self.prefix)
+        self.generations = Generations(self.engine, directory / "read", store=self.store)
         tokens = Tokens(self.engine)
         self.tokens = {group: tokens.add(f"agent of {group}", [group]) for group in ("red", "blue")}
         self.pushed: dict[str, Pushed] = {}
@@ -133,14 +141,16 @@ class Thirty:
     # Processes.
 
     def _worker(self, number: int) -> WorkerProcess:
-        return WorkerProcess(",".join(self.urls), self.prefix, self.directory / f"worker{number}", TIMES)
+        return WorkerProcess(",".join(self.urls), self.prefix, self.directory / f"worker{number}", TIMES, self.segments)
 
     def _server(self, number: int, port: int) -> LoggedProcess:
         command = ["serve-mcp", "--transport", "http", "--store", "opensearch", "--port", str(port), "--tools", "all"]
         engine = ["--cluster-url", ",".join(self.urls), "--cluster-prefix", self.prefix, "--log-level", "info"]
+        segments = "" if self.segments is None else str(self.segments)
         home = self.directory / f"server{number}"
+        environment = {"CODECOMPASS_HOME": str(home), "CODECOMPASS_CLUSTER_SEGMENTS": segments}
         log = self.directory / f"server{number}-{len(list(self.directory.glob(f'server{number}-*.log')))}.log"
-        return LoggedProcess([sys.executable, "-m", "codecompass", *command, *engine], log, {"CODECOMPASS_HOME": str(home)})
+        return LoggedProcess([sys.executable, "-m", "codecompass", *command, *engine], log, environment)
 
     def kill_worker(self, number: int) -> None:
         """Kills a worker, and starts another one with its disk."""
@@ -212,11 +222,14 @@ class Thirty:
         assert head is not None
         manifest = self.generations.manifest(head.generation)
         own = {"term": {"repo_id": each.repo_id}}
+        # A generation in segments has no pieces, and so no documents.
         shown = self.engine.search(
-            names.text, {"query": {"bool": {"filter": visible(manifest)}}, "size": 0, "track_total_hits": True}
+            names.text, {"query": {"bool": {"filter": visible_filters(manifest)}}, "size": 0, "track_total_hits": True}
         )
         blocks = {block_id(each.repo_id, key) for file in manifest.files for key in file.blocks}
+        stored = [] if self.store is None else self.store.keys(each.repo_id)
         pairs = {
+            "segments": (stored, sorted({file.key for file in manifest.segments})),
             "commit": (head.commit, each.commit),
             "files": (head.file_count, each.n_files),
             "documents": (shown["hits"]["total"]["value"], manifest.averages.documents),

@@ -292,4 +292,4 @@ def test_a_resolver_gives_what_each_import_resolves_to_alone():
 
     for path in ("a/a.go", "a/b.go", "b/b.go", "x/y/c.go", "a/" * 100 + "z.go"):
         alone = [(import_tails("go", item, path), resolve("go", item, path, paths)) for item in imports]
-        assert list(resolver.resolved("go", path, imports)) == alone
+        assert [resolver.resolved("go", item, path) for item in imports] == alone

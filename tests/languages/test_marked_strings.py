@@ -24,7 +24,11 @@ CPU_SECONDS = 3
         ('X = """-- sql\nCREATE TABLE a (b INT)"""', [("sql", "\nCREATE TABLE a (b INT)")]),
         ("a(<<~SQL, b)\n  CREATE TABLE c (d INT)\nSQL\ne", [("sql", "  CREATE TABLE c (d INT)\n")]),
         ("$a = <<<'GRAPHQL'\nquery A { b }\nGRAPHQL;", [("graphql", "query A { b }\n")]),
-        ("sql`SELECT 1`", []),
+        ("sql`SELECT 1`", [("sql", "        ")]),
+        ("x = 'SELECT a FROM b'", [("sql", " " * len("SELECT a FROM b"))]),
+        ("x = 'CREATE TABLE a (b INT)'", []),
+        ("x = 'we SELECT a FROM b'", []),
+        ("x = 'UPDATE the list'", []),
         ("megaql`query A { b }` 'gql`query A { b }`'", []),
         ("/* in sql */ `create table a`", []),
         ("<<~TEXT\nCREATE TABLE a (b INT)\nTEXT", []),
@@ -45,7 +49,7 @@ def test_a_file_without_marks_is_not_searched(language):
     regions = load(language).regions
 
     assert regions.marks
-    assert not regions.may_be_in(b"SELECT a FROM b; query { c } `${d}` <<EOF")
+    assert not regions.may_be_in(b"SELECT a from b; query { c } `${d}` <<EOF")
 
 
 @pytest.mark.parametrize(
@@ -64,6 +68,9 @@ def test_a_file_without_marks_is_not_searched(language):
         "styled(a",
         "${",
         "gql`${",
+        '"SELECT a ',
+        "'UPDATE a ",
+        '"""SELECT a FROM ',
     ],
 )
 def test_hostile_marks_take_bounded_time(unit):

@@ -507,3 +507,11 @@ def test_one_name_is_read_as_all_are_after_a_block_without_a_visible_end():
     assert {each.name for each in found} >= {"evaluate", "each", "run"}
     for each in found:
         assert occurrences_of("ruby", text, symbols, each.name) == each.uses, each.name
+
+
+@pytest.mark.parametrize("text", ["Cache<int>.Shared.Load();\n", "Cache<int>.Shared().Load();\n"])
+def test_a_member_of_a_generic_type_has_one_receiver_whether_all_names_are_read_or_one(text):
+    every = {each.name: each.uses for each in occurrences("csharp", text, ())}
+
+    assert every["Load"] == occurrences_of("csharp", text, (), "Load")
+    assert every["Load"][0].receiver.startswith("Cache.Shared")

@@ -11,7 +11,7 @@ from codecompass.languages.ecmascript.vue import vue_code
 from codecompass.languages.uses.occurrences import occurrences
 from codecompass.languages.walk.extract import Extraction
 from codecompass.languages.walk.markup import braces_code, in_pascal_case
-from codecompass.languages.walk.regions import uses_in_regions, with_regions
+from codecompass.languages.walk.regions import uses_in_file, with_regions
 from codecompass.worker.parsing import Parsers, interrupting_limit
 
 COMPONENTS = ("astro", "svelte", "vue")
@@ -37,7 +37,7 @@ def contents(language, text, path="a/b"):
 
 def uses(language, text):
     """Returns `name line usage` of all uses."""
-    found = uses_in_regions(contents(language, text), text, language, occurrences)
+    found = uses_in_file(contents(language, text), text, language, (), occurrences)
     return {f"{each.name} {use.line} {use.usage}" for each in found for use in each.uses}
 
 

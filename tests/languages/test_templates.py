@@ -104,8 +104,7 @@ EEX = r"""<%!-- A comment: hidden() --%>
 
 
 def region_of(language, text):
-    (region,) = described(language).regions.in_text(text)
-    return region
+    return next(iter(described(language).regions.in_text(text)))
 
 
 def calls(language, text):

@@ -179,3 +179,11 @@ def test_a_long_signature_makes_room_for_the_definitions_beside_a_hit(ask):
         assert hit.signature.startswith(f"def {hit.name}(request")
         assert (len(hit.signature) < 200) is is_cut
         assert level != "signature" or len(encode(hit)) <= HIT_BYTES
+
+
+def test_a_question_asked_again_has_the_same_answer(own, state):
+    question = SearchCode(query="which definitions of a file answer a question")
+
+    first = search_code(own, question, state)
+
+    assert search_code(own, question, state) == first

@@ -244,7 +244,11 @@ def test_too_many_lines_end_the_scan_and_the_answer_says_so(lines):
 
 @pytest.mark.parametrize(
     ("mode", "query", "suggested"),
-    [("literal", "ratelimiter(None", r"(?i)ratelimiter\(None"), ("regex", r"RATE_?LIMITER\(", r"(?i)RATE_?LIMITER\(")],
+    [
+        ("literal", "ratelimiter(None", r"(?i)ratelimiter\(None"),
+        ("literal", "CLASS RATELIMITER", "(?i)CLASS RATELIMITER"),
+        ("regex", r"RATE_?LIMITER\(", r"(?i)RATE_?LIMITER\("),
+    ],
 )
 def test_what_is_found_only_in_another_case_is_suggested(ask, mode, query, suggested):
     reply = ask(query, mode=mode)

@@ -5,7 +5,7 @@ import pytest
 from codecompass.protocol.requests import SearchCode
 from codecompass.query import QueryOptions, search_code
 from codecompass.query.words.exact_scan import in_order
-from codecompass.store.facts import ORDER_BATCH
+from codecompass.store.file_table import FEW_IN_ORDER
 from codecompass.store.text_queries import Narrowing, TermPattern
 
 HAS_NEEDLE = Narrowing(alternatives=(((TermPattern("body", ("needle",)),),),), is_everything=False)
@@ -26,7 +26,7 @@ def paths_in_order(snapshot):
     held = snapshot.text.chunks_holding(HAS_NEEDLE)
     paths = dict(snapshot.facts.paths())
     definitions = snapshot.facts.symbols_named("needle", 10)
-    places = [held.place(number) for number in in_order(snapshot.facts, held, definitions)]
+    places = [held.place(number) for number in in_order(snapshot, held, definitions)]
     return [(paths[place.file_id], place.line_start > 1) for place in places]
 
 
@@ -45,12 +45,15 @@ def test_product_code_comes_first_and_in_it_the_definition(index_of):
 
 
 def test_more_files_than_are_looked_up_one_by_one_come_in_the_same_order(index_of):
-    count = ORDER_BATCH + 10
+    count = FEW_IN_ORDER + 10
     files = {f"{'src' if number % 2 else 'tests'}/{number:05}.txt": "needle\n" for number in range(count)}
 
-    found = [path for path, _ in paths_in_order(index_of(files))]
+    snapshot = index_of(files)
+    found = [path for path, _ in paths_in_order(snapshot)]
 
     assert found == sorted(files, key=lambda path: (path.startswith("tests/"), path))
+    ids = [file_id for file_id, _ in snapshot.facts.paths()][::3]
+    assert list(snapshot.in_order(ids)) == list(snapshot.facts.in_order(ids))
 
 
 @pytest.fixture
@@ -94,3 +97,15 @@ def test_for_a_suggestion_only_some_of_the_text_is_looked_through(index_of, stat
 
     assert suggested(9) == ["regex", ""]
     assert suggested(3) == [""]
+
+
+def test_an_answer_that_is_merged_with_others_suggests_nothing_of_its_own(index_of, state):
+    snapshot = index_of({"a.py": "HEADER = 1\n"})
+    request = SearchCode(query="header", mode="literal")
+
+    alone = search_code(snapshot, request, state)
+    part = search_code(snapshot, request, state, QueryOptions(n_merged=2))
+
+    assert [action.mode for action in alone.suggested_next_actions] == ["regex", ""]
+    assert part.suggested_next_actions == ()
+    assert (part.results, part.total_candidates) == (alone.results, alone.total_candidates) == ((), 0)

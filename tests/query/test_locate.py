@@ -7,6 +7,7 @@ import pytest
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import GetSymbolHierarchy, LocateSymbol
 from codecompass.query import get_symbol_hierarchy, locate_symbol
+from codecompass.query.names.known_names import MANY
 from codecompass.query.names.name_lookup import edit_distance
 
 
@@ -320,3 +321,29 @@ def test_tests_are_found_by_their_titles_and_come_behind_definitions(index_of, s
     assert anchor.hierarchy[0].kind == "fn"
     chain = get_symbol_hierarchy(snapshot, GetSymbolHierarchy(symbol_name="keeps an empty text as it is"), state)
     assert [node.name for node in chain.hierarchy] == ["keeps an empty text as it is", "parse"]
+
+
+def test_pages_of_a_name_of_many_follow_each_other_and_are_the_same_each_time(index_of, state):
+    """The order of so many is kept with the first question."""
+    files = {f"{'src' if number % 2 else 'tests'}/m{number:03}.py": "def run():\n    pass\n" for number in range(2 * MANY)}
+    snapshot = index_of(files)
+
+    def located(offset):
+        return locate_symbol(snapshot, LocateSymbol(name="run", offset=offset, limit=30), state)
+
+    first = [located(offset) for offset in range(0, 2 * MANY, 30)]
+    again = [located(offset) for offset in range(0, 2 * MANY, 30)]
+
+    assert [hit.path for reply in first for hit in reply.results] == sorted(files, key=lambda path: (path[0] == "t", path))
+    assert {reply.total_candidates for reply in (*first, *again)} == {2 * MANY}
+    assert again == first
+
+
+def test_with_a_document_of_the_name_nothing_similar_is_shown(index_of, state):
+    snapshot = index_of({"Makefile": "zapper:\n\techo\n", "src/a.py": "def zapped():\n    pass\n"})
+
+    exact = locate_symbol(snapshot, LocateSymbol(name="zapper"), state)
+    near = locate_symbol(snapshot, LocateSymbol(name="zappes"), state)
+
+    assert [(hit.name, hit.match) for hit in exact.results] == [("zapper", "exact")]
+    assert {hit.match for hit in near.results} == {"similar"}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from codecompass.languages.words import ASCII_MARK, ODD_WORD_MARK, WordSplitter
 from codecompass.query.words.regex_terms import regex_terms, text_terms
+from codecompass.store.odd_words import odd_words_of
 from codecompass.store.schema import index_tokens
 from codecompass.store.text_queries import Narrowing, TermPattern
 
@@ -34,12 +35,16 @@ def has(tokens, term, is_by_ascii):
     )
 
 
+def has_odd(text, narrowing):
+    return narrowing.pieces is None or odd_words_of([(1, text)]).keys_with(narrowing.pieces) == [1]
+
+
 def is_candidate(text, narrowing):
     """Returns the index's decision, computed from the same tokens without an index."""
     tokens = tokens_of(text)
     return (
         narrowing.is_everything
-        or ODD_WORD_MARK in tokens["names"]
+        or (ODD_WORD_MARK in tokens["names"] and has_odd(text, narrowing))
         or any(
             all(any(has(tokens, term, narrowing.is_by_ascii) for term in need) for need in needs)
             for needs in narrowing.alternatives

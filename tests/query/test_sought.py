@@ -16,7 +16,7 @@ from codecompass.protocol.requests import (
     SearchCode,
 )
 from codecompass.query.sought import MAX_NAMES, MAX_RANKED_FILES, MAX_WORDS, Sought, order_of_reading, sought_for
-from codecompass.worker.probing import AS_A_DEFINITION, AS_A_WORD, AS_WRITTEN, IN_ANOTHER_CASE
+from codecompass.worker.messages import AS_A_DEFINITION, AS_A_WORD, AS_WRITTEN, IN_ANOTHER_CASE
 from tests.support.text_shapes import MOST_CPU_SECONDS, SHAPES
 
 ROOT = "/home/me/project"

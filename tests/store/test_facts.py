@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from codecompass.store.facts import ORDER_BATCH, FactsReader, leading_to
+from codecompass.store.facts import FactsReader, leading_to
+from codecompass.store.file_table import MOST_IN_ORDER, TableCache
 from codecompass.store.schema import FACTS_TABLES, MANIFEST_INDEXES, SYMBOL_INDEXES
 
 
@@ -127,15 +128,15 @@ def test_what_is_too_long_for_a_pattern_is_not_found_and_no_sign_of_damage(facts
 
 
 def test_the_cost_of_the_order_of_all_files_grows_with_their_number_alone(facts: Facts):
-    """Each part is read from where the one before ended."""
+    """The database index that has this order is read once."""
     costs = []
-    for count in (2 * ORDER_BATCH, 8 * ORDER_BATCH):
+    for count in (2 * MOST_IN_ORDER, 8 * MOST_IN_ORDER):
         for number in range(facts.n_files, count):
             facts.file(f"{number:06}.c", "c")
         steps = []
         facts.connection.set_progress_handler(lambda found=steps: found.append(1), 100)
 
-        found = [each.file_id for each in facts.reader.in_order(range(1, count + 1))]
+        found = [each.file_id for each in TableCache().in_order(facts.reader, range(1, count + 1), count)]
 
         facts.connection.set_progress_handler(None, 0)
         costs.append(len(steps))

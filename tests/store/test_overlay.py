@@ -107,7 +107,9 @@ async def test_a_fork_holds_what_its_source_holds_and_little_of_its_own(first, s
     for word in WORDS:
         assert hits(second.index, word) == hits(first.index, word)
     with closing(sqlite3.connect(second.layout.facts(epoch_of(second.layout)))) as connection:
-        assert [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in SHARED_TABLES] == [0, 0, 0, 0]
+        assert [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in SHARED_TABLES] == [0] * len(
+            SHARED_TABLES
+        )
 
 
 async def test_a_fork_that_is_updated_equals_a_fresh_index_and_leaves_its_source_as_it_was(first, second, tmp_path):

@@ -20,6 +20,10 @@ TABLES = {
         "SELECT f.path, i.line_start, i.line_end, i.spec, i.name, i.alias, i.kind, i.tail, i.other_tail, i.target "
         "FROM imports i JOIN files f ON f.id = i.file_id"
     ),
+    "row_languages": (
+        "SELECT f.path, r.language, r.is_import, coalesce(s.name, i.spec) FROM row_languages r JOIN files f ON f.id = r.file_id "
+        "LEFT JOIN symbols s ON s.id = r.row_id AND NOT r.is_import LEFT JOIN imports i ON i.id = r.row_id AND r.is_import"
+    ),
     "path_tails": "SELECT t.tail, f.path FROM path_tails t JOIN files f ON f.id = t.file_id",
     "module_roots": (
         "SELECT f.path, r.ecosystem, r.prefix, r.directory, r.scope, r.rank FROM module_roots r JOIN files f ON f.id = r.file_id"

@@ -3,12 +3,13 @@
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from typing import Final
 
 import trio
 
 from codecompass.actors.index_answers import AnswerContext, IndexOnDisk
 from codecompass.actors.job_context import JobOrder
-from codecompass.actors.job_state import JobReport, JobState, WatchList
+from codecompass.actors.job_state import JobReport, JobState, Published, WatchList
 from codecompass.actors.messages import Query
 from codecompass.actors.unindexed_answers import UnindexedAnswer
 from codecompass.actors.watching.changes import WatchedChanges
@@ -26,6 +27,9 @@ from codecompass.store.writer import WriteCounts
 
 class InjectedCrash(Exception):
     """A deliberate defect."""
+
+
+WATCH_LIST: Final = WatchList(directories=frozenset({"src"}))
 
 
 class World:
@@ -90,8 +94,14 @@ class FakeWatcher:
         await self.changed.wait()
         self.changed = trio.Event()
 
-    async def update(self, directories: object, repositories: object = (), files: object = None) -> None:
+    def watches(self, directories: object, repositories: object, files: object) -> bool:
+        return False
+
+    async def update(
+        self, directories: object, repositories: object = (), files: object = None, *, has_all_files: bool = False
+    ) -> None:
         await trio.lowlevel.checkpoint()
+        self.files, self.has_all_files = files, has_all_files
         self._is_everything = self._is_everything or not self._is_set
         self._is_set = True
         self.is_exact = self._can_be_exact
@@ -138,9 +148,7 @@ class FakeWorkbench:
         await self._spend(0.2)
         return None
 
-    async def index(
-        self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Callable[[], None]
-    ) -> JobReport:
+    async def index(self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Published) -> JobReport:
         self._own()
         assert self._id not in self._world.writing, "two writers of one index"
         self._world.writing.add(self._id)
@@ -155,7 +163,7 @@ class FakeWorkbench:
                 raise InjectedCrash("in the writer")
             self._world.generation[self._id] = self._world.generation.get(self._id, 0) + 1
             self._world.indexed_edits[self._id] = edits
-            on_published()
+            on_published(WATCH_LIST)
         finally:
             self._world.writing.discard(self._id)
         return JobReport(
@@ -171,7 +179,6 @@ class FakeWorkbench:
             counts=WriteCounts(),
             quarantined=(),
             duration_seconds=1.0,
-            watch_list=WatchList(directories=frozenset({"src"})),
         )
 
     async def differs(self) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.indexing import IndexJob
 from codecompass.actors.job_context import JobContext, JobOrder
-from codecompass.actors.job_state import JobReport
+from codecompass.actors.job_state import JobReport, Published
 from codecompass.actors.starting_point import FindBases, any_base
 from codecompass.actors.uses_pass import UsesPass
 from codecompass.actors.worker_pool import WorkerPool, open_worker_pool
@@ -69,6 +69,7 @@ class TestWorkspace:
         bases: FindBases = any_base,
         on_progress: Callable[[Progress], None] | None = None,
         on_step: Callable[[Step], None] | None = None,
+        on_published: Published | None = None,
     ) -> JobReport:
         async with AsyncExitStack() as stack:
             if pool is None:
@@ -82,6 +83,7 @@ class TestWorkspace:
                     bases=bases,
                     on_progress=on_progress,
                     on_step=on_step,
+                    on_published=on_published,
                 ),
                 JobOrder(job_id="test", force=force, text_first=defers_uses, defers_uses=defers_uses),
             )

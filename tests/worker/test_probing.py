@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.worker.messages import Probe
-from codecompass.worker.probing import ABSENT, AS_A_DEFINITION, AS_A_WORD, AS_WRITTEN, IN_ANOTHER_CASE, probe
+from codecompass.worker.messages import ABSENT, AS_A_DEFINITION, AS_A_WORD, AS_WRITTEN, IN_ANOTHER_CASE, Probe
+from codecompass.worker.probing import probe
 
 
 def levels(root: Path, content: bytes, *names: str, words: tuple[str, ...] = (), max_file_bytes: int = 1 << 20) -> bytes:

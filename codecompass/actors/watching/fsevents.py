@@ -57,8 +57,17 @@ class HintWatcher:
         while self._changes.is_empty:
             await self._arrived.wait()
 
+    def watches(self, directories: frozenset[str], repositories: Iterable[str], files: FilesByDirectory) -> bool:
+        """Returns True."""
+        return True
+
     async def update(
-        self, directories: Iterable[str], repositories: Iterable[str] = (), files: FilesByDirectory | None = None
+        self,
+        directories: Iterable[str],
+        repositories: Iterable[str] = (),
+        files: FilesByDirectory | None = None,
+        *,
+        has_all_files: bool = False,
     ) -> None:
         """Does nothing: the whole tree is watched, and events in directories that are never indexed are dropped."""
         await trio.lowlevel.checkpoint()

@@ -74,11 +74,21 @@ class TreeWatcher(Protocol):
     async def wait_change(self) -> None:
         """Waits until there is something to drain; forever if the watcher cannot tell. Safe to cancel."""
 
+    def watches(self, directories: frozenset[str], repositories: Iterable[str], files: FilesByDirectory) -> bool:
+        """Whether `update` with these, and `files` of some directories, would change nothing."""
+
     async def update(
-        self, directories: Iterable[str], repositories: Iterable[str] = (), files: FilesByDirectory | None = None
+        self,
+        directories: Iterable[str],
+        repositories: Iterable[str] = (),
+        files: FilesByDirectory | None = None,
+        *,
+        has_all_files: bool = False,
     ) -> None:
         """Watches these directories (relative to the root, as a scan returns them) and no others; of the files in them, `files`
-        are also noticed if they are written through a name elsewhere. None leaves the watched files as they are."""
+        are also noticed if they are written through a name elsewhere. Those of other directories are as in the last call: a
+        watcher that does not know them is not exact before a call with those of all (`has_all_files`). None changes nothing of
+        that."""
 
 
 class UnwatchedTree:
@@ -98,8 +108,17 @@ class UnwatchedTree:
         """Never returns."""
         await trio.sleep_forever()
 
+    def watches(self, directories: frozenset[str], repositories: Iterable[str], files: FilesByDirectory) -> bool:
+        """Returns True."""
+        return True
+
     async def update(
-        self, directories: Iterable[str], repositories: Iterable[str] = (), files: FilesByDirectory | None = None
+        self,
+        directories: Iterable[str],
+        repositories: Iterable[str] = (),
+        files: FilesByDirectory | None = None,
+        *,
+        has_all_files: bool = False,
     ) -> None:
         """Does nothing."""
         await trio.lowlevel.checkpoint()

@@ -99,7 +99,7 @@ def scripts_among(tag: str) -> Callable[[str], Iterator[Region]]:
             code = text[part.start : part.end]
             if part.kind == "markup" or language is None or not code.strip():
                 continue
-            may_be_template = "{{" in code or "{%" in code or "@" in code
+            may_be_template = "{{" in code or "{%" in code or "@" in code or "<%" in code
             yield Region(language, part.start, part.end, tags.sub(instead_of_tag, code) if may_be_template else None)
 
     return script_regions

@@ -4,7 +4,7 @@ Invariant by which an incremental update equals a full build: the result of `res
 `affected_tails` of the change has one of its `import_tails`, or when a module root of its ecosystem changes.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Final
 
 from codecompass.languages import described
@@ -65,26 +65,20 @@ class Resolver:
         self._known: dict[tuple[str, str, str], tuple[tuple[str, ...], str]] = {}
         """By language, directory of the importing file and spec, where these suffice."""
 
-    def resolved(self, language: str, from_path: str, imports: Iterable[Import]) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Yields `import_tails` and the result of `resolve` for each import in a file."""
+    def resolved(self, language: str, item: Import, from_path: str) -> tuple[tuple[str, ...], str]:
+        """Returns `import_tails` and the result of `resolve` for an import."""
         rules = _rules(language, from_path)
         if rules is None:
-            yield from (((), "") for _ in imports)
-            return
-        paths = self._paths
+            return (), ""
         if not rules.are_same_in_directory:
-            for item in imports:
-                yield _tails(rules, item, from_path), rules.resolve(item, from_path, paths)
-            return
-        known, directory = self._known, directory_of(from_path)
-        for item in imports:
-            key = (language, directory, item.spec)
-            found = known.get(key)
-            if found is None:
-                if len(known) >= MAX_RESOLVED:
-                    known.clear()
-                found = known[key] = _tails(rules, item, from_path), rules.resolve(item, from_path, paths)
-            yield found
+            return _tails(rules, item, from_path), rules.resolve(item, from_path, self._paths)
+        key = (language, directory_of(from_path), item.spec)
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= MAX_RESOLVED:
+                self._known.clear()
+            found = self._known[key] = _tails(rules, item, from_path), rules.resolve(item, from_path, self._paths)
+        return found
 
 
 MAX_RESOLVED: Final = 20_000

@@ -235,6 +235,8 @@ def lexical_rules() -> LexicalRules:
             "foreign constraint default unique int integer text varchar boolean timestamp"
         ),
         own=frozenset(),
+        # A column is named without its table.
+        has_implicit_members=True,
     )
 
 

@@ -1,4 +1,7 @@
-"""Templates with code between `<%` and `%>`: ERB (Ruby), EJS (JavaScript), EEx, HEEx and LEEx (Elixir)."""
+"""Templates with code between `<%` and `%>`: ERB (Ruby), EJS (JavaScript), EEx, HEEx and LEEx (Elixir).
+
+Scripts and styles in them are read too.
+"""
 
 import re
 from collections.abc import Callable
@@ -8,6 +11,7 @@ from msgspec.structs import replace
 
 from codecompass import lazy
 from codecompass.languages.beam.elixir import ELIXIR
+from codecompass.languages.documents.html import scripts_among
 from codecompass.languages.ecmascript.ecmascript import JAVASCRIPT
 from codecompass.languages.scripting.ruby import RUBY
 from codecompass.languages.walk.markup import Pieces
@@ -24,6 +28,9 @@ _OF_ELIXIR: Final = lazy.pattern(
     r"(?<=[={>\s])\{(?P<code>[^{}\n]++)\}|<(?P<local>\.)(?P<name>[a-z_]\w*+)|<(?P<remote>[A-Z]\w*+(?:\.\w++)+)"
 )
 """Values of attributes and texts in HEEx, and its tags of components, which are functions."""
+
+
+_SCRIPTS: Final = scripts_among(r"<%=[^%\n]*+(?>(?:%(?!>)[^%\n]*+)*)%>|(?P<control><%[^%]*+(?>(?:%(?!>)[^%]*+)*)%>)")
 
 
 def code_of(text: str) -> str:
@@ -55,7 +62,11 @@ def _add(pieces: Pieces, text: str, start: int, end: int) -> None:
 
 
 def _code(language: str, reader: Callable[[str], str]) -> Regions:
-    return Regions(holds="code in tags", found=lambda text: (Region(language, 0, len(text), reader(text)),), are_all=True)
+    return Regions(
+        holds="code in tags, scripts, styles",
+        found=lambda text: (Region(language, 0, len(text), reader(text)), *_SCRIPTS(text)),
+        are_all=True,
+    )
 
 
 ERB = replace(RUBY, regions=_code("ruby", code_of))

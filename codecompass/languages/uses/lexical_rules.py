@@ -235,3 +235,9 @@ def lexical_rules(language: str) -> LexicalRules | None:
     """Returns the lexical rules of a language, compiled by the first call; None for one whose uses are not read."""
     uses = described(language).uses
     return None if uses is None else uses()
+
+
+def family_of(language: str) -> str:
+    """Returns the family of a language, '' for one whose uses are not read."""
+    rules = lexical_rules(language)
+    return "" if rules is None else rules.family

@@ -32,15 +32,19 @@ def occurrences(language: str, text: str, symbols: Sequence[Symbol]) -> tuple[Na
     rules = lexical_rules(language)
     if rules is None or (rules.is_skipped is not None and rules.is_skipped(text)):
         return ()
-    return _File(rules, text, symbols).uses()
+    return _File(rules, text, symbols, _Code(rules, text)).uses()
 
 
 def occurrences_of(language: str, text: str, symbols: Sequence[Symbol], name: str) -> tuple[Use, ...]:
     """Returns what `occurrences` returns of one name, in a quarter of the time."""
     rules = lexical_rules(language)
     # The name of what serves a route may follow from that of the resource.
-    is_in_text = name in text or any(symbol.kind == "route" and name in symbol.signature for symbol in symbols)
-    found = () if rules is None or not is_in_text else _File(rules, text, symbols, only=name).uses()
+    is_served = any(symbol.kind == "route" and name in symbol.signature for symbol in symbols)
+    if rules is None or not (is_served or name in text):
+        return ()
+    code = _Code(rules, text)
+    # Words such as `slice` are in the comments of many files that do not use them.
+    found = _File(rules, text, symbols, code, only=name).uses() if is_served or name in code.text else ()
     return found[0].uses if found else ()
 
 
@@ -51,7 +55,7 @@ def described_calls(language: str, text: str, symbols: Sequence[Symbol], name: s
     Only a question about overloads needs them: to read them in every file would take a fifth of the time that the uses take.
     """
     rules = lexical_rules(language)
-    return () if rules is None else _File(rules, text, symbols, only=name).descriptions()
+    return () if rules is None else _File(rules, text, symbols, _Code(rules, text), only=name).descriptions()
 
 
 _CALL: Final = re.compile(r"!?(?:\s*+(?:::)?<[^<>(){};]*+(?>(?:<[^<>(){};]*+>[^<>(){};]*+)*)>)?[ \t]*+\(")
@@ -85,22 +89,30 @@ _SERVED: Final = re.compile(r" -> (?:(?P<owner>[\w.:\\]+)(?:\.|#|::))?(?P<name>[
 """What serves a route, at the end of its signature (`walk/registrations.py`)."""
 
 
+class _Code:
+    """The text of a file without what cannot use a name, such as comments, and of a shell script the roles of its words."""
+
+    def __init__(self, rules: LexicalRules, text: str) -> None:
+        self.roles: Mapping[int, WordRole] | None = None
+        if rules.words is not None:
+            words = rules.words(text)
+            code, self.roles = words.text, words.roles
+        else:
+            code = code_only(rules, text)
+        # Patterns of declarations begin with the line break before them, and every name needs a character before and after it.
+        self.text = f"\n{code}\n"
+
+
 class _File:
     """Collects the uses of one file."""
 
-    def __init__(self, rules: LexicalRules, text: str, symbols: Sequence[Symbol], only: str = "") -> None:
+    def __init__(self, rules: LexicalRules, text: str, symbols: Sequence[Symbol], code: _Code, only: str = "") -> None:
         self._rules = rules
         self._symbols = symbols
         self._only = only
         """The only name whose uses are read, with where their arguments are; '' for all names without that."""
-        # Patterns of declarations begin with the line break before them, and every name needs a character before and after it.
-        self._roles: Mapping[int, WordRole] | None = None
-        if rules.words is not None:
-            words = rules.words(text)
-            code, self._roles = words.text, words.roles
-        else:
-            code = code_only(rules, text)
-        self._text = f"\n{code}\n"
+        self._roles = code.roles
+        self._text = code.text
         self._starts = list(accumulate([len(line) + 1 for line in self._text.split("\n")]))
         """Where each line begins, line 1 first; the last item is beyond the end of the text."""
         strings = rules.naming_strings

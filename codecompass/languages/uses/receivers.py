@@ -232,7 +232,7 @@ class Receivers:
                         pieces[-1] = typed(text[at + 2 : end])
                         break
                 continue
-            if character == ">" and not pieces:
+            if character == ">":
                 at = self._before_type_arguments(at)
                 if not at:
                     return UNKNOWN

@@ -3,8 +3,9 @@
 A language says where its files hold other languages (`Regions`). Each region is read by the module of its own language, as a file
 of that language would be, and what it defines and imports is put at the lines of the file. Regions may hold regions themselves.
 
-The uses of names in a file are those of one family of languages: that of the file. In a file that is nothing but code of another
-language (a component, a notebook) they are found in its regions; in others the file's own rules find them.
+What is in a region of another family than the file's carries its language. The uses of a file are those that its own rules find
+in the whole text, unless it is nothing but code of another language (a component, a notebook), and those in regions of other
+families.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 
 from codecompass.languages import described
 from codecompass.languages.records import Import, NameUses, Symbol, Use
-from codecompass.languages.uses.lexical_rules import lexical_rules
+from codecompass.languages.uses.lexical_rules import family_of
 
 if TYPE_CHECKING:
     # The server reads what languages are, and must not load the library of grammars.
@@ -76,10 +77,13 @@ class Regions(Struct, frozen=True, kw_only=True):
 
 
 class ReadRegion(Struct, frozen=True):
-    """A region of a file and what was found in it, at lines of its own."""
+    """A region and what was found in it, at lines of its own."""
 
     region: Region
     symbols: tuple[Symbol, ...]
+    """Those of its own language."""
+    inner: "tuple[ReadRegion, ...]" = ()
+    """The regions that are directly in it."""
 
 
 class Contents(Struct, frozen=True):
@@ -98,15 +102,17 @@ or its rules are defective. It does not look for regions."""
 
 def with_regions(language: str, text: str, path: str, own: "Extraction", read: Reader) -> Contents:
     """Returns what the text of a file holds; `own` is what its own language finds in it."""
-    return _Walk(path, read).contents(language, text, own, 0)
+    return _Walk(path, read, family_of(language)).contents(language, text, own, 0)
 
 
 class _Walk:
     """Reads the regions of one file and counts them."""
 
-    def __init__(self, path: str, read: Reader) -> None:
+    def __init__(self, path: str, read: Reader, family: str) -> None:
         self._path = path
         self._read = read
+        self._family = family
+        """That of the file."""
         self._n_left = MAX_REGIONS
 
     def contents(self, language: str, text: str, own: "Extraction", depth: int) -> Contents:
@@ -124,19 +130,31 @@ class _Walk:
                 break
             self._n_left -= 1
             code = region.text_in(text)
-            inner = self._read(region.language, code, self._path)
-            if inner is None:
+            # A grammar is not loaded for what only uses names.
+            is_read = region.searched is None or not code.isspace()
+            alone = self._read(region.language, code, self._path) if is_read else replace(own, symbols=(), imports=())
+            if alone is None:
                 continue
-            inner = self.contents(region.language, code, inner, depth + 1).extraction
+            contents = self.contents(region.language, code, alone, depth + 1)
+            inner = contents.extraction
             line, at = line + text.count("\n", at, region.start), region.start
-            found.append(ReadRegion(region, inner.symbols))
+            found.append(ReadRegion(region, alone.symbols, contents.regions))
             has_errors = has_errors or inner.has_errors
             n_before = len(placed)
+            own_language = self._mark(region.language, depth)
             placed += [
-                replace(_moved(symbol, region, line), parent=symbol.parent + n_before if symbol.parent >= 0 else -1)
+                replace(
+                    _moved(symbol, region, line),
+                    parent=symbol.parent + n_before if symbol.parent >= 0 else -1,
+                    language=self._mark(symbol.language, depth) if symbol.language else own_language,
+                )
                 for symbol in inner.symbols[: MAX_SYMBOLS - n_before]
             ]
-            imports += [_moved(item, region, line) for item in inner.imports if item.spec.strip()]
+            imports += [
+                replace(_moved(item, region, line), language=self._mark(item.language or region.language, depth))
+                for item in inner.imports
+                if item.spec.strip()
+            ]
         if not found:
             completed = [] if regions.completed is None else regions.completed((), text, self._path)
             return Contents(replace(own, symbols=_merged(own.symbols, completed)) if completed else own)
@@ -146,6 +164,10 @@ class _Walk:
         return Contents(
             replace(own, symbols=_merged(own.symbols, placed), imports=tuple(both), has_errors=has_errors), tuple(found)
         )
+
+    def _mark(self, language: str, depth: int) -> str:
+        """Returns what is noted of the language of a region; in the file itself, nothing of one of its own family."""
+        return "" if depth == 0 and family_of(language) == self._family else language
 
 
 _Placed = TypeVar("_Placed", Symbol, Import)
@@ -200,27 +222,63 @@ def _by_line(symbols: Sequence[Symbol]) -> Sequence[Symbol]:
     return [replace(symbols[old], parent=moved.get(symbols[old].parent, -1)) for old in order]
 
 
-def uses_in_regions(
-    contents: Contents, text: str, language: str, occurrences: Callable[[str, str, Sequence[Symbol]], Iterable[NameUses]]
+Occurrences = Callable[[str, str, Sequence[Symbol]], Iterable[NameUses]]
+"""Returns the uses in a text (second) in a language (first) with these definitions."""
+
+
+def uses_in_file(
+    contents: Contents, text: str, language: str, own: Sequence[Symbol], occurrences: Occurrences
 ) -> tuple[NameUses, ...]:
-    """Returns the uses in the regions of a file that are of the family of its language, sorted by name; `occurrences` finds those
-    of one text."""
-    family = _family(language)
-    found: dict[str, list[Use]] = {}
-    line, at = 1, 0
-    for read in contents.regions:
-        region = read.region
-        line, at = line + text.count("\n", at, region.start), region.start
-        if _family(region.language) != family:
-            continue
-        searched = region.text_in(text) if region.searched is None else region.searched
-        lines = region.lines or range(line, line + searched.count("\n") + 1)
-        for each in occurrences(language, searched, read.symbols):
-            uses = found.setdefault(each.name, [])
-            uses += [replace(use, line=lines[min(use.line, len(lines)) - 1]) for use in each.uses]
-    return tuple(NameUses(name, tuple(sorted(found[name], key=lambda use: use.line))) for name in sorted(found))
+    """Returns the uses in the text of a file and in its regions, sorted by name, those in its own language first; `own` are the
+    definitions that its own rules find."""
+    found = _Uses(language, occurrences)
+    regions = described(language).regions
+    is_searched = regions is None or not regions.are_all
+    if is_searched:
+        found.add(language, text, own, None)
+    found.add_regions(contents.regions, text, "" if is_searched else language, range(1, text.count("\n") + 2))
+    return found.all()
 
 
-def _family(language: str) -> str:
-    rules = lexical_rules(language)
-    return "" if rules is None else rules.family
+class _Uses:
+    """Collects the uses of one file."""
+
+    def __init__(self, language: str, occurrences: Occurrences) -> None:
+        self._language = language
+        self._family = family_of(language)
+        self._occurrences = occurrences
+        self._found: dict[tuple[str, str], list[Use]] = {}
+        """By name and language."""
+
+    def add(self, language: str, text: str, symbols: Sequence[Symbol], lines: Sequence[int] | None) -> None:
+        """Adds the uses in a text; `lines` are those of the file for each of its own, None if they are the same."""
+        noted = "" if family_of(language) == self._family else language
+        for each in self._occurrences(language, text, symbols):
+            uses = self._found.setdefault((each.name, noted), [])
+            if lines is None:
+                uses += each.uses
+            else:
+                uses += [replace(use, line=lines[min(use.line, len(lines)) - 1]) for use in each.uses]
+
+    def add_regions(self, regions: Sequence[ReadRegion], text: str, whole: str, lines: Sequence[int]) -> None:
+        """Adds the uses in regions of a text. If it is nothing but code, the rules of its language `whole` hold for all of that
+        family in it: those of a component know markup."""
+        line, at = 1, 0
+        for read in regions:
+            region = read.region
+            line, at = line + text.count("\n", at, region.start), region.start
+            code = region.text_in(text)
+            n_lines = code.count("\n") + 1
+            inside = lines[line - 1 : line - 1 + n_lines]
+            if region.lines is not None:
+                inside = [lines[number - 1] for number in region.lines]
+            language = whole if whole and family_of(whole) == family_of(region.language) else region.language
+            self.add(language, code if region.searched is None else region.searched, read.symbols, inside)
+            self.add_regions(read.inner, code, "", inside)
+
+    def all(self) -> tuple[NameUses, ...]:
+        """Returns what was found, by name."""
+        return tuple(
+            NameUses(name, tuple(sorted(self._found[name, language], key=lambda use: use.line)), language)
+            for name, language in sorted(self._found)
+        )

@@ -241,7 +241,7 @@ def nodes_of(version: FileVersion | None) -> list[DefinitionNode]:
         scope = () if parent is None else (*parent.definition.scope, parent.symbol.name)
         definition = VersionedDefinition(
             path=version.path,
-            language=version.language,
+            language=symbol.language or version.language,
             symbol=symbol,
             scope=scope,
             head_start=_head_start(version, symbol.line_start, above),

@@ -169,7 +169,7 @@ def find_messages(snapshot: Snapshot, sought: SoughtMessage, is_expired: Callabl
     chunks = snapshot.text.weighed_chunks(sought.search)
     if not chunks:
         return []
-    part_of = _part_finder(message, sought.worth, wanted.unit, only_sure=sought.only_sure)
+    part_of = _part_finder(sought)
     exact: list[_Part] = []
     others: list[_Part] = []
     is_settled = False
@@ -224,15 +224,14 @@ class _Part(Struct, frozen=True):
     """Whether they have all words of the message in a row."""
 
 
-def _part_finder(
-    message: Message, worth: Mapping[str, float], unit: float, *, only_sure: bool
-) -> Callable[[ChunkHit, str, bool], _Part | None]:
+def _part_finder(sought: SoughtMessage) -> Callable[[ChunkHit, str, bool], _Part | None]:
     """Returns a function that finds the lines of a chunk around words that are adjacent in the message too, or separated by a
-    placeholder; it returns None for a chunk without such words, with `only_sure` also for one without two such pairs in a row, or
-    with few of the words.
+    placeholder. It returns None for a chunk without such words, for one that has not the whole message, if no template can make
+    that, and with `only_sure` also for one without two such pairs in a row, or with few of the words.
 
     It takes a few microseconds per chunk; the comparison takes 300.
     """
+    message, worth, unit, only_sure = sought.message, sought.worth, sought.wanted.unit, sought.only_sure
     tokens: list[str] = []
     for piece in message.pieces:
         if piece.before or not tokens or tokens[-1] != piece.token:
@@ -247,7 +246,6 @@ def _part_finder(
             patterns.append(rf"{token}[\W_]{{0,4}}{PLACEHOLDER_BRIEFLY}[\W_]*(?:{later})")
     if not patterns:
         return lambda hit, text, has_all: _Part(hit, 0, text, 0, is_exact=False)
-    compiled = _compiled("|".join(patterns))
     words = index_tokens(message.core)
     places: dict[bytes, tuple[int, int]] = {}
     for number, token in enumerate(tokens):
@@ -256,17 +254,24 @@ def _part_finder(
     # Others may be written in several ways.
     all_words = [text.encode() for text in texts] if only_sure and all(map(str.isascii, texts)) else ()
 
+    # Compiling takes as long as reading a dozen texts, and most short questions need neither.
+    @cache
+    def some_of_it() -> "re2._Regexp":
+        return _compiled("|".join(patterns))
+
     @cache
     def all_of_it() -> "re2._Regexp":
         return _compiled(r"[\W_]+".join(words))
 
     def find(hit: ChunkHit, text: str, has_all: bool) -> _Part | None:
         data = text.encode()
-        spans = [found.span() for found in compiled.finditer(data)]
+        is_exact = has_all and bool(words) and all_of_it().search(data) is not None
+        if not is_exact and not sought.may_be_template:
+            return None
+        spans = [found.span() for found in some_of_it().finditer(data)]
         if not spans:
             return None
         pairs = [data[first:last].lower() for first, last in spans]
-        is_exact = has_all and bool(words) and all_of_it().search(data) is not None
         if only_sure and not is_exact:
             spans = _rows(spans, pairs, places)
             if not spans:

@@ -30,6 +30,8 @@ NameMatch = Literal["exact", "case", "parts", "similar"]
 MAX_NAMESAKES: Final = 1000
 """Definitions of one name that are read and sorted."""
 
+NO_FILTER: Final = Filter()
+
 _NO_DEFINITION: Final[frozenset[SymbolKind]] = frozenset({"impl", "test", "use"})
 _VALUES: Final[frozenset[SymbolKind]] = frozenset({"const", "var"})
 _VISIBILITY_RANK: Final[Mapping[Visibility, int]] = {"private": 2, "protected": 1, "internal": 1}
@@ -56,6 +58,8 @@ def ordered(rows: Iterable[SymbolRow]) -> list[SymbolRow]:
     many of them (`name`, `state`) that they would hide everything else.
     """
     known = list(rows)
+    if len(known) < 2:
+        return known
     defined = _Defined(known)
     namesakes = {row.id for row in known if row.kind not in _NO_DEFINITION}
     return sorted(known, key=lambda row: _place_in_order(row, defined, is_inner=row.parent_id in namesakes))
@@ -98,11 +102,16 @@ class _Defined:
     """The definitions among the rows of one name, to recognise the declarations that belong to them."""
 
     def __init__(self, rows: Sequence[SymbolRow]) -> None:
+        languages = {row.language for row in rows}
+        self._bodies: set[str] = set()
+        self._by_owner: set[tuple[tuple[str, ...], str, str]] = set()
+        self._is_by_itself = not any(_has_declarations(language) for language in languages)
+        if self._is_by_itself:
+            return
         defining = [row for row in rows if not _is_only_declared(row)]
         self._bodies = {
             row.name for row in defining if row.kind == "macro" or (row.kind in FUNCTION_LIKE and not is_prototype(row))
         }
-        self._by_owner: set[tuple[tuple[str, ...], str, str]] = set()
         # Deriving owners from qualified names is the most expensive step, and few trees have declaration files.
         if len(defining) < len(rows):
             self._by_owner = {(_declaration_endings(row), row.name, _owner(row)) for row in defining}
@@ -110,9 +119,17 @@ class _Defined:
     def elsewhere(self, row: SymbolRow) -> bool:
         """Whether a row declares what another row defines: a prototype, or a name of the same owner in a declaration file.
         Declarations of a library in another language have no other definition."""
+        if self._is_by_itself:
+            return False
         if _is_only_declared(row):
             return (_declaration_endings(row), row.name, _owner(row)) in self._by_owner
         return is_prototype(row) and row.name in self._bodies
+
+
+def _has_declarations(language: str) -> bool:
+    """Whether in a language one place can declare what another defines."""
+    traits = described(language)
+    return bool(traits.binding.declaration_endings) or traits.calls.has_prototypes
 
 
 def _is_only_declared(row: SymbolRow) -> bool:
@@ -135,10 +152,32 @@ def _owner(row: SymbolRow) -> str:
     return parts[-2] if len(parts) > 1 else ""
 
 
-def exactly(snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[SymbolKind] | None) -> list[NamedDefinition]:
+class Namesakes:
+    """Reads the definitions of names, each once for a question that reads a name in several ways."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._facts = snapshot.facts
+        self._bound: dict[str, list[SymbolRow]] = {}
+
+    def bound(self, name: str) -> list[SymbolRow]:
+        """Returns the definitions of a name, ignoring ASCII case, without those of UNBOUND_KINDS."""
+        rows = self._bound.get(name)
+        if rows is None:
+            rows = self._bound[name] = self._facts.symbols_named(name, MAX_NAMESAKES)
+        return rows
+
+    def unbound(self, name: str) -> list[SymbolRow]:
+        """Returns the definitions of UNBOUND_KINDS with a name, ignoring ASCII case."""
+        return self._facts.unbound_named(name, MAX_NAMESAKES)
+
+
+def exactly(
+    snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[SymbolKind] | None, namesakes: Namesakes | None = None
+) -> list[NamedDefinition]:
     """Returns the definitions with exactly this name, else those whose qualified name ends in it, else ignoring case; those of
     DOCUMENT_KINDS only if `kinds` are given or no others have the name."""
-    whole = _named(snapshot, name, where, kinds)
+    namesakes = Namesakes(snapshot) if namesakes is None else namesakes
+    whole = _named(namesakes, name, where, kinds)
     exact = [row for row in whole if row.name == name]
     if exact:
         return [NamedDefinition(row, "exact") for row in ordered(exact)]
@@ -147,7 +186,7 @@ def exactly(snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[Symbo
         # JavaScript names may begin with `$`, which marks a variable in PHP.
         marked = f"${parts[-1]}"
         for last in (marked, parts[-1]) if marked in name else parts[-1:]:
-            ends = _named(snapshot, last, where, kinds)
+            ends = _named(namesakes, last, where, kinds)
             same = (
                 [row for row in ends if row.name == last] if len(parts) == 1 else [row for row in ends if _ends_with(row, parts)]
             )
@@ -158,14 +197,14 @@ def exactly(snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[Symbo
     return [NamedDefinition(row, "case_insensitive") for row in ordered(whole)]
 
 
-def _named(snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[SymbolKind] | None) -> list[SymbolRow]:
+def _named(namesakes: Namesakes, name: str, where: Filter, kinds: frozenset[SymbolKind] | None) -> list[SymbolRow]:
     """Returns the definitions of a name that pass the filters, ignoring ASCII case."""
-    rows = allowed(snapshot.facts.symbols_named(name, MAX_NAMESAKES), where, kinds)
+    rows = allowed(namesakes.bound(name), where, kinds)
     code = [row for row in rows if row.kind not in DOCUMENT_KINDS] if kinds is None else rows
     if kinds is None and code:
         return code
     if kinds is None or kinds & UNBOUND_KINDS:
-        rows += allowed(snapshot.facts.unbound_named(name, MAX_NAMESAKES), where, kinds)
+        rows += allowed(namesakes.unbound(name), where, kinds)
     return rows
 
 
@@ -189,8 +228,11 @@ def _is_tail(path: tuple[str, ...], front: tuple[str, ...], ending: str) -> bool
 
 def allowed(rows: Iterable[SymbolRow], where: Filter, kinds: frozenset[SymbolKind] | None) -> list[SymbolRow]:
     """Returns the rows that pass a request's filters, in their order."""
+    kept = list(rows) if kinds is None else [row for row in rows if has_kind(row, kinds)]
+    if where == NO_FILTER:
+        return kept
     is_allowed = passes(where)
-    return [row for row in rows if has_kind(row, kinds) and is_allowed(row.file_id, row.language)]
+    return [row for row in kept if is_allowed(row.file_id, row.file_language)]
 
 
 _HANDLE: Final = lazy.pattern(r"[0-9a-f]{16}")

@@ -13,6 +13,7 @@ from codecompass.query.names.exact_names import (
     MAX_NAMESAKES,
     NamedDefinition,
     NameMatch,
+    Namesakes,
     Reading,
     allowed,
     exactly,
@@ -43,13 +44,13 @@ _NAME_WORDS: Final = (FieldBoost("name_words", 1.0),)
 
 
 def by_scope(
-    snapshot: Snapshot, parts: Sequence[str], where: Filter, kinds: frozenset[SymbolKind] | None
+    namesakes: Namesakes, parts: Sequence[str], where: Filter, kinds: frozenset[SymbolKind] | None
 ) -> tuple[list[SymbolRow], list[SymbolRow]]:
     """Returns the definitions named like the last of several `parts`: those whose scope or path shares words with the other
     parts, most shared words first, and all others."""
     if len(parts) < 2:
         return [], []
-    rows = ordered(allowed(snapshot.facts.symbols_named(parts[-1], MAX_NAMESAKES), where, kinds))
+    rows = ordered(allowed(namesakes.bound(parts[-1]), where, kinds))
     wanted = {word for part in parts[:-1] for word in split_identifier(part)}
     shared = {row.id: len(wanted.intersection(split_identifier(f"{row.path} {row.qualified_name}"))) for row in rows}
     near = sorted((row for row in rows if shared[row.id]), key=lambda row: -shared[row.id])
@@ -209,15 +210,20 @@ def find_named(
 ) -> list[NamedDefinition]:
     """Returns the definitions that `text` may refer to, the most likely first. Empty if nothing resembles it.
 
-    Without `kinds`, code comes before documents: those with exactly this name count only if no code has its words. `is_expired`
-    is called before each looser reading; once it returns True, no further one is tried.
+    Without `kinds`, code comes before documents: those with exactly this name count only if no code has its words, and then no
+    similar name is looked for. `is_expired` is called before each looser reading; once it returns True, no further one is tried.
     """
+    namesakes = Namesakes(snapshot)
+    name = text.strip()
     if kinds is not None:
-        return _find_named(snapshot, text.strip(), where, kinds, is_expired)
-    found = _find_named(snapshot, text.strip(), where, CODE_KINDS, is_expired)
+        return _find_named(snapshot, name, where, kinds, is_expired, namesakes)
+    found = exactly(snapshot, name, where, CODE_KINDS, namesakes)
+    if found:
+        return found
+    documents = exactly(snapshot, name, where, DOCUMENT_KINDS, namesakes)
+    found = _find_otherwise(snapshot, name, where, CODE_KINDS, is_expired, namesakes, with_similar=not documents)
     if found and found[0].reading in _SURE:
         return found
-    documents = exactly(snapshot, text.strip(), where, DOCUMENT_KINDS)
     if not documents and not found and not is_expired():
         documents = titled(snapshot, text, where, DOCUMENT_KINDS)
     return documents + found
@@ -236,11 +242,28 @@ def titled(snapshot: Snapshot, text: str, where: Filter, kinds: frozenset[Symbol
 
 
 def _find_named(
-    snapshot: Snapshot, text: str, where: Filter, kinds: frozenset[SymbolKind], is_expired: Callable[[], bool]
+    snapshot: Snapshot,
+    text: str,
+    where: Filter,
+    kinds: frozenset[SymbolKind],
+    is_expired: Callable[[], bool],
+    namesakes: Namesakes,
 ) -> list[NamedDefinition]:
-    found = exactly(snapshot, text, where, kinds)
-    if found:
-        return found
+    found = exactly(snapshot, text, where, kinds, namesakes)
+    return found or _find_otherwise(snapshot, text, where, kinds, is_expired, namesakes)
+
+
+def _find_otherwise(
+    snapshot: Snapshot,
+    text: str,
+    where: Filter,
+    kinds: frozenset[SymbolKind],
+    is_expired: Callable[[], bool],
+    namesakes: Namesakes,
+    *,
+    with_similar: bool = True,
+) -> list[NamedDefinition]:
+    """Returns the definitions that a text may refer to of which none has it as its name."""
     # Most names are found exactly; the patterns of a trace are for the others.
     from codecompass.query.messages.traces_and_signatures import frames, locate_frames
 
@@ -253,10 +276,10 @@ def _find_named(
     for name in names:
         if is_expired():
             return []
-        found = exactly(snapshot, name, where, kinds)
+        found = exactly(snapshot, name, where, kinds, namesakes)
         if found:
             return _like_the_signature(found, text)
-    return _loosely(snapshot, (*names, text)[0], where, kinds, is_expired)
+    return _loosely(snapshot, (*names, text)[0], where, kinds, is_expired, namesakes, with_similar=with_similar)
 
 
 def _names_in(text: str, places: Sequence["StackFrame"]) -> list[str]:
@@ -286,12 +309,19 @@ def _like_the_signature(found: list[NamedDefinition], text: str) -> list[NamedDe
 
 
 def _loosely(
-    snapshot: Snapshot, name: str, where: Filter, kinds: frozenset[SymbolKind] | None, is_expired: Callable[[], bool]
+    snapshot: Snapshot,
+    name: str,
+    where: Filter,
+    kinds: frozenset[SymbolKind] | None,
+    is_expired: Callable[[], bool],
+    namesakes: Namesakes,
+    *,
+    with_similar: bool,
 ) -> list[NamedDefinition]:
     if is_expired():
         return []
     parts = name_parts(name)
-    in_scope, elsewhere = by_scope(snapshot, parts, where, kinds)
+    in_scope, elsewhere = by_scope(namesakes, parts, where, kinds)
     if is_expired():
         return []
     same_words, with_words = by_parts(snapshot, name, where, kinds)
@@ -301,9 +331,9 @@ def _loosely(
         *(NamedDefinition(row, "parts") for row in with_words),
         *(NamedDefinition(row, "bare") for row in elsewhere),
     ]
-    if not found and not is_expired():
+    if not found and with_similar and not is_expired():
         found = [NamedDefinition(row, "fuzzy") for row in fuzzily(snapshot, parts, where, kinds)]
-    if not found and not is_expired():
+    if not found and with_similar and not is_expired():
         found = [NamedDefinition(row, "similar") for row in by_similar_words(snapshot, name, where, kinds)]
     return _once(found)
 

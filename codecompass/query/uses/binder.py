@@ -194,7 +194,7 @@ class Binder:
                 ]
             if found:
                 return Binding("exact", tuple(found))
-        if binding.has_no_other_names and all(row.target for row in file.everything_from):
+        if binding.has_no_other_names and not file.is_within and all(row.target for row in file.everything_from):
             return ELSEWHERE
         if is_receiver and binding.only_types_are_everywhere and not name[:1].isupper():
             return ELSEWHERE  # a variable
@@ -206,6 +206,9 @@ class Binder:
         if name in rules.built_in and not any(row.qualified_name == name for row in family):
             return ELSEWHERE
         free = [row for row in family if not is_member(row) or row.kind in TYPE_KINDS]
+        if binding.has_no_other_names and file.is_within:
+            # The scripts of a page share one scope, with files that it may load through other templates, but with no modules.
+            free = [row for row in free if not row.signature.startswith("export ")]
         if binding.macros_are_everywhere:
             free = _macros(free, file) or free * bool(file.everything_from)
         elif binding.constants_of_enums_are_bare:

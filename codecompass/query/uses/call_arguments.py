@@ -25,11 +25,12 @@ class CallArguments:
     def of(self, file: FileNames, name: str, number: int) -> str:
         """Returns what is known of the arguments (see `languages.arguments`) in a use of a name: that with this number, from 0,
         among the uses of the name in the file. '' if nothing is."""
-        key = (file.file_id, name)
+        key = (file.file_id, f"{file.language}\0{name}")
         found = self._known.get(key)
         if found is None:
             regions = described(file.language).regions
-            is_read = len(self._known) < MAX_READ and (regions is None or not regions.are_all)
+            # What is in regions is not known here.
+            is_read = len(self._known) < MAX_READ and not file.is_within and (regions is None or not regions.are_all)
             found = self._known[key] = self._read(file, name) if is_read else ()
         return found[number] if number < len(found) else ""
 

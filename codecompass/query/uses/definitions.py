@@ -4,11 +4,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codecompass import lazy
 from codecompass.languages import described
-from codecompass.languages.records import CLASS_LIKE, EXPORT, FUNCTION_LIKE
-from codecompass.languages.uses.lexical_rules import LexicalRules, known_rules, lexical_rules
+from codecompass.languages.detect import language_of
+from codecompass.languages.records import CLASS_LIKE, DOCUMENT_KINDS, EXPORT, FUNCTION_LIKE
+from codecompass.languages.uses.lexical_rules import LexicalRules, family_of, known_rules, lexical_rules
 from codecompass.store.facts import FactsReader
 from codecompass.store.rows import ImportRow, SymbolRow
 
@@ -36,11 +38,12 @@ ELSEWHERE: Final = Binding("elsewhere")
 
 
 class FileNames(Struct, frozen=True):
-    """The names known in a file: its definitions and its imports, by their local names."""
+    """The names known to the code of one family in a file: its definitions and its imports, by their local names."""
 
     file_id: int
     path: str
     language: str
+    """That of the code: of the file, or of regions in it."""
     symbols: tuple[SymbolRow, ...]
     """All its definitions, outer ones before those in them."""
     by_name: dict[str, list[SymbolRow]]
@@ -51,6 +54,10 @@ class FileNames(Struct, frozen=True):
     """Its imports of all names of a module (`*`)."""
     exports: dict[str, list[str]]
     """The names of its own that it exports under another name, by that name."""
+    others: tuple[SymbolRow, ...] = ()
+    """The definitions in the file that are code of another family."""
+    is_within: bool = False
+    """Whether the code is in regions of a file of another family."""
 
     @property
     def rules(self) -> LexicalRules:
@@ -66,12 +73,6 @@ class FileNames(Struct, frozen=True):
     def directory(self) -> str:
         """The directory of the file, '' for the root."""
         return self.path.rpartition("/")[0]
-
-
-def family_of(language: str) -> str:
-    """Returns the family of a language, '' for one whose uses are not read."""
-    rules = lexical_rules(language)
-    return "" if rules is None else rules.family
 
 
 def is_member(symbol: SymbolRow) -> bool:
@@ -115,8 +116,11 @@ def enclosing(file: FileNames, line: int) -> list[SymbolRow]:
 
 def code_around(file: FileNames, line: int) -> tuple[SymbolRow | None, bool]:
     """Returns the innermost function or test around a line, else the innermost definition that is no field; and whether a test is
-    around it."""
+    around it. They may be in another language than the code in the line, as the function around a query is."""
     around = enclosing(file, line)
+    if file.others:
+        beside = [row for row in file.others if row.line_start <= line <= row.line_end and row.kind not in DOCUMENT_KINDS]
+        around = sorted((*around, *beside), key=lambda row: (row.line_start, -row.line_end))
     functions = [row for row in around if row.kind in FUNCTION_LIKE or row.kind == "test"]
     others = [row for row in around if row.kind != "field"]
     inner = functions[-1] if functions else others[-1] if others else None
@@ -197,8 +201,9 @@ class Definitions:
         """Definitions of a name by directory; None for a name that has too many."""
         self._named: dict[str, list[SymbolRow]] = {}
         self._full_names: dict[tuple[str, str], dict[tuple[str, ...], list[SymbolRow]]] = {}
-        self._files: dict[int, FileNames] = {}
-        self._file_ids: dict[str, int | None] = {}
+        self._files: dict[tuple[int, str], FileNames] = {}
+        """By id and family."""
+        self._at_paths: dict[str, FileNames | None] = {}
 
     def named(self, name: str) -> list[SymbolRow]:
         """Returns all definitions of exactly this name."""
@@ -209,10 +214,17 @@ class Definitions:
         return found
 
     def names_of(self, file_id: int, path: str, language: str) -> FileNames:
-        """Returns the names known in a file."""
-        known = self._files.get(file_id)
+        """Returns the names known to code in a language in a file."""
+        family = family_of(language)
+        known = self._files.get((file_id, family))
         if known is None:
-            symbols = tuple(self._facts.symbols_in_file(file_id))
+            rows = self._facts.symbols_in_file(file_id)
+            symbols = tuple([row for row in rows if row.language == language or family_of(row.language) == family])
+            others: tuple[SymbolRow, ...] = ()
+            if len(symbols) < len(rows):
+                others = tuple([row for row in rows if family_of(row.language) != family])
+                around = {row.id for row in others}
+                symbols = tuple([replace(row, parent_id=None) if row.parent_id in around else row for row in symbols])
             by_name: dict[str, list[SymbolRow]] = {}
             for symbol in symbols:
                 if symbol.kind != "impl":  # named after a type that may be defined elsewhere
@@ -222,6 +234,10 @@ class Definitions:
             exports: dict[str, list[str]] = {}
             binds_first_part = described(language).binding.binds_first_part
             for row in self._facts.imports_of(file_id):
+                if row.language != language and family_of(row.language) != family:
+                    if row.kind == "include" and family_of(language_of(row.target, b"")) == family:
+                        everything.append(row)  # a script that the page around this one loads
+                    continue
                 if row.kind == EXPORT:
                     exports.setdefault(row.alias, []).append(row.name)
                     continue
@@ -232,8 +248,9 @@ class Definitions:
                 imports.setdefault(local, []).append(row)
                 if not row.name and not row.alias and binds_first_part:
                     imports.setdefault(row.spec.partition(".")[0], []).append(row)
-            known = FileNames(file_id, path, language, symbols, by_name, imports, tuple(everything), exports)
-            self._files[file_id] = known
+            is_within = bool(rows) and family_of(rows[0].file_language) != family
+            known = FileNames(file_id, path, language, symbols, by_name, imports, tuple(everything), exports, others, is_within)
+            self._files[file_id, family] = known
         return known
 
     def file_of(self, row: SymbolRow) -> FileNames:
@@ -242,13 +259,11 @@ class Definitions:
 
     def names_at(self, path: str) -> FileNames | None:
         """Returns the names known in the file at this path; None if it is not indexed or its language has no rules."""
-        if path not in self._file_ids:
+        if path not in self._at_paths:
             file = self._facts.file(path)
-            self._file_ids[path] = None if file is None or lexical_rules(file.language) is None else file.id
-            if file is not None and lexical_rules(file.language) is not None:
-                self.names_of(file.id, path, file.language)
-        file_id = self._file_ids[path]
-        return None if file_id is None else self._files[file_id]
+            is_read = file is not None and lexical_rules(file.language) is not None
+            self._at_paths[path] = self.names_of(file.id, path, file.language) if file is not None and is_read else None
+        return self._at_paths[path]
 
     def in_family(self, name: str, file: FileNames) -> list[SymbolRow]:
         """Returns the definitions of a name that code in this file's language can refer to."""

@@ -12,12 +12,12 @@ from msgspec import Struct
 
 from codecompass.languages.records import FUNCTION_LIKE
 from codecompass.languages.uses.expressions import LITERAL
-from codecompass.languages.uses.lexical_rules import lexical_rules
+from codecompass.languages.uses.lexical_rules import family_of, lexical_rules
 from codecompass.protocol.replies import ElsewhereUse
 from codecompass.query.excerpts import enclosing_of
 from codecompass.query.options import QueryOptions
 from codecompass.query.source_lines import lines_of
-from codecompass.query.uses.definitions import FileNames, code_around, family_of, is_member
+from codecompass.query.uses.definitions import FileNames, code_around, is_member
 from codecompass.query.uses.found_uses import FoundUse, FoundUses, OtherUse, Uses, role_of_use
 from codecompass.query.uses.symbol_places import SymbolPlaces
 from codecompass.query.uses.use_lines import shown_line

@@ -14,11 +14,12 @@ from msgspec.structs import replace
 from codecompass import lazy
 from codecompass.languages import described
 from codecompass.languages.records import CLASS_LIKE, Use
+from codecompass.languages.uses.lexical_rules import family_of
 from codecompass.protocol.requests import Confidence, ReferenceRole
 from codecompass.query.options import no_deadline
 from codecompass.query.uses.binder import Binder
 from codecompass.query.uses.call_arguments import CallArguments
-from codecompass.query.uses.definitions import FileNames, code_around, family_of
+from codecompass.query.uses.definitions import FileNames, code_around
 from codecompass.query.uses.exported_names import other_names
 from codecompass.query.uses.named_uses import NamedUses
 from codecompass.query.uses.overloads import Overloads

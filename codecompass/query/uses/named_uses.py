@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from codecompass.languages.records import NameUses, Symbol, Use
-from codecompass.languages.uses.lexical_rules import lexical_rules
+from codecompass.languages.uses.lexical_rules import family_of
 from codecompass.languages.uses.occurrences import occurrences, occurrences_of
 from codecompass.store.rows import IndexedFile
 from codecompass.store.snapshot import Snapshot
@@ -24,12 +24,13 @@ class NamedUses:
         self._unread: Final = snapshot.facts.unread_uses()
 
     def in_files(self, file_ids: Sequence[int], name: str, family: str) -> Iterator[tuple[IndexedFile, tuple[Use, ...]]]:
-        """Yields the files of a family of languages that use a name, with the uses, by path. Reads lazily what is unread."""
+        """Yields the files with code of a family of languages that uses a name, with the uses, by path. Reads lazily what is
+        unread."""
         found: list[tuple[IndexedFile, tuple[Use, ...] | None]] = list(self._facts.uses(file_ids, name))
         if self._unread:
             unread = self._facts.indexed_files([each for each in file_ids if each in self._unread])
             found += [(file, None) for file in unread.values()]
-        found = [item for item in found if (rules := lexical_rules(item[0].language)) is not None and rules.family == family]
+        found = [item for item in found if family_of(item[0].language) == family] if family else []
         found.sort(key=lambda item: item[0].path)
         for file, known in found:
             uses = self._read(file.id, file.language, name) if known is None else known
@@ -37,16 +38,18 @@ class NamedUses:
                 yield file, uses
 
     def of(self, file_id: int, language: str, name: str) -> tuple[Use, ...]:
-        """Returns the uses of a name in one file."""
+        """Returns the uses of a name in the code of one file that is of the family of a language."""
         if file_id in self._unread:
             return self._read(file_id, language, name)
-        return next((uses for _, uses in self._facts.uses([file_id], name)), ())
+        family = family_of(language)
+        return next((uses for file, uses in self._facts.uses([file_id], name) if family_of(file.language) == family), ())
 
     def all_of(self, file_id: int, language: str) -> tuple[NameUses, ...]:
-        """Returns the uses of all names in a file, sorted by name."""
+        """Returns the uses of all names in the code of a file that is of the family of a language, sorted by name."""
         if file_id in self._unread:
             return occurrences(language, *self._parsed(file_id))
-        return self._facts.all_uses(file_id)
+        family = family_of(language)
+        return tuple([each for each in self._facts.all_uses(file_id) if family_of(each.language) == family])
 
     def _read(self, file_id: int, language: str, name: str) -> tuple[Use, ...]:
         uses = self._kept.get(file_id, name)

@@ -7,8 +7,9 @@ from msgspec import Struct
 
 from codecompass.languages import described
 from codecompass.languages.records import CLASS_LIKE, FUNCTION_LIKE
+from codecompass.languages.uses.lexical_rules import family_of
 from codecompass.query.uses.declared_types import base_names, implementing_type, is_for_all_types
-from codecompass.query.uses.definitions import TYPE_KINDS, Definitions, FileNames, enclosing, family_of, name_path, owner_name
+from codecompass.query.uses.definitions import TYPE_KINDS, Definitions, FileNames, enclosing, name_path, owner_name
 from codecompass.query.uses.extension_functions import extended_type, of_type, visible_extensions
 from codecompass.store.rows import SymbolRow
 

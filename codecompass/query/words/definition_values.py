@@ -7,17 +7,17 @@ the lines of definitions nested in a type, scored like BM25.
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 
 from codecompass.languages.records import CLASS_LIKE, SymbolKind
-from codecompass.languages.words import split_identifier
 from codecompass.query.search_hits import RankedPlace
 from codecompass.query.words.asked_roles import OTHER_KIND, AskedRoles
-from codecompass.query.words.query_words import WantedWords, compound_words, name_parts
+from codecompass.query.words.query_words import NO_MATCHES, WantedWords, compound_words, name_parts
 from codecompass.query.words.retrieval import Candidates
+from codecompass.query.words.word_places import UNIT, WordPlaces, word_places
 from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import DefinitionSpan
 
@@ -102,6 +102,7 @@ _DOCUMENT_FACTOR: Final[Mapping[SymbolKind, float]] = {"section": 1.0, "target":
 
 CONTAINERS: Final = CLASS_LIKE | {"module", "section"}
 _VALUES: Final = frozenset({"const", "var"})
+_NO_FUNCTIONS: Final = CONTAINERS | _VALUES
 
 
 class ValuedDefinition(Struct, frozen=True, gc=False):
@@ -131,22 +132,6 @@ class ValuedFile(Struct, frozen=True):
     """Returns the line of a definition with most of the question."""
     section: tuple[int, int] | None = None
     """Lines that are worth more as text than those of the first place."""
-
-
-class _FileHits(Struct, frozen=True):
-    """Where words of the query occur in the part of a file that was read."""
-
-    lines: tuple[int, ...]
-    """Line numbers with matches, ascending."""
-    words: tuple[Mapping[int, float], ...]
-    """For each of these lines, the matching words by number, with the sum of their matches."""
-    empty: frozenset[int]
-    """Line numbers of empty lines."""
-
-    def within(self, first: int, last: int) -> range:
-        """Returns the indexes of the lines from `first` to `last`."""
-        start = bisect_left(self.lines, first)
-        return range(start, bisect_right(self.lines, last, start) if start < len(self.lines) else start)
 
 
 class PreparedQuestion(Struct, frozen=True):
@@ -215,29 +200,20 @@ def valued_file(
     """Values the contents of a file. `places` are its ranked places; `texts` are the chunks read, each with its first line
     number; `definitions` are those of the kinds that may compete, `question.kinds`."""
     path = places[0].file.path
-    hits = _hits(texts, question)
-    plain = _text_value(hits.within(places[0].line_start, places[0].line_end), hits, question)
+    hits = word_places(texts, question.wanted, question.lines)
+    first_place = hits.within(places[0].line_start, places[0].line_end)
+    plain = _text_value(first_place, hits, question)
     is_asked = bool(question.asked.roles) and question.asked.file_factor(path, role_of(path)) is not None
-    spans = [span for span in definitions if is_asked or span.kind in KIND_FACTOR]
-    names = question.wanted.names_in([span.name for span in spans])
-    file = _ValuedSpans(spans, names, hits, places, question)
-    found: list[ValuedDefinition] = []
-    lines = hits.lines
-    for span, first, in_name in zip(spans, _first_lines(spans, hits.empty), names, strict=True):
-        begin = bisect_left(lines, first)
-        end = bisect_right(lines, span.line_end, begin)
-        if begin < end or in_name:
-            each = file.valued(span, range(begin, end), in_name)
-            if each.value > 0.0:
-                found.append(each)
-    found.sort(key=lambda each: (-each.rank, each.span.line_start, each.span.id))
-    best = max((each.value for each in found), default=0.0)
+    spans = definitions if is_asked else [span for span in definitions if span.kind in KIND_FACTOR]
+    file = _ValuedSpans(spans, hits, places, question)
+    found = file.valued()
+    best = max([each.value for each in found], default=0.0)
     share = _words_share(hits, question, range(len(hits.lines)))
     if not is_asked:
         return ValuedFile(found, TEXT_FACTOR * plain, max(best, TEXT_SHARE * plain), share, file.focus)
     # A section of a guide or an entry of a manifest can be an answer, like a definition.
     section: tuple[int, int] | None = None
-    most = _words_share(hits, question, hits.within(places[0].line_start, places[0].line_end))
+    most = _words_share(hits, question, first_place)
     for first, text in texts:
         last = first + text.rstrip("\n").count("\n")
         own = hits.within(first, last)
@@ -247,124 +223,112 @@ def valued_file(
     return ValuedFile(found, plain, max(best, plain), share, file.focus, section)
 
 
-def _words_share(hits: _FileHits, question: PreparedQuestion, lines: range) -> float:
+def _words_share(hits: WordPlaces, question: PreparedQuestion, lines: range) -> float:
     """Returns the share of the query's worth in these lines, 0..1, or more if they match patterns of roles asked for."""
-    best: dict[int, float] = {}
-    for index in lines:
-        for number, match in hits.words[index].items():
-            if match > best.get(number, 0.0):
-                best[number] = match
-    return sum([question.worth[number] * min(1.0, match) for number, match in best.items()]) / question.total
-
-
-def _first_lines(spans: Sequence[DefinitionSpan], empty: Collection[int]) -> Iterator[int]:
-    """Yields the first lines of definitions with their comments: those above, up to an empty line or another definition."""
-    ends: list[int] = []
-    previous = 0
-    for span in spans:
-        while ends and ends[-1] < span.line_start:
-            previous = ends.pop()
-        first = span.line_start
-        lowest = first if span.kind in _VALUES else max(first - LINES_ABOVE, previous + 1)
-        while first > lowest and first - 1 not in empty:
-            first -= 1
-        yield first
-        ends.append(span.line_end)
-        previous = span.line_start
-
-
-def _hits(texts: Sequence[tuple[int, str]], question: PreparedQuestion) -> _FileHits:
-    joined = "\n".join([text.removesuffix("\n") for _, text in texts])
-    numbers: list[int] = []
-    for first, text in texts:
-        numbers += range(first, first + 1 + text.count("\n", 0, len(text) - 1))
-    by_line: dict[int, dict[int, float]] = {}
-    for index, matches in question.wanted.places_in(joined):
-        words = by_line.setdefault(numbers[index], {})
-        for number, match in matches:
-            words[number] = words.get(number, 0.0) + match
-    # A line matches a pattern only if words of the subject are in it or in an adjacent line.
-    lines = tuple(sorted(by_line))
-    for number, pattern in enumerate(question.lines, len(question.wanted.worth)):
-        for first, text in texts:
-            for found in pattern.finditer(text):
-                line = first + text.count("\n", 0, found.start())
-                at = bisect_left(lines, line - 1)
-                if at < len(lines) and lines[at] <= line + 1:
-                    by_line[lines[at]][number] = 1.0
-    empty = frozenset(line for first, text in texts for line in _empty_lines(first, text))
-    return _FileHits(lines, tuple([by_line[line] for line in lines]), empty)
-
-
-def _empty_lines(line: int, text: str) -> Iterator[int]:
-    """Yields the numbers of empty lines in a text whose first line has the number `line`."""
-    counted, at = 0, text.find("\n\n")
-    while at >= 0:
-        line += text.count("\n", counted, at + 1)
-        counted = at + 1
-        yield line
-        at = text.find("\n\n", counted)
+    return sum([question.worth[number] * most for number, most in hits.most(lines)]) / question.total
 
 
 class _ValuedSpans:
     """Values the definitions of one file."""
 
     def __init__(
-        self,
-        spans: Sequence[DefinitionSpan],
-        names: Sequence[Mapping[int, float]],
-        hits: _FileHits,
-        places: Sequence[RankedPlace],
-        question: PreparedQuestion,
+        self, spans: Sequence[DefinitionSpan], hits: WordPlaces, places: Sequence[RankedPlace], question: PreparedQuestion
     ) -> None:
+        self._spans = spans
         self._hits = hits
         self._question = question
-        self._before = [(place.line_start, place.line_end, place.score) for place in places]
+        best = places[0].score
+        self._before = [
+            (place.line_start, place.line_end, place.score / best / (place.line_end - place.line_start + 1)) for place in places
+        ]
         self._inside: dict[int, list[DefinitionSpan]] = {}
         for span in spans:
             if span.parent_id is not None and span.kind not in _VALUES:
                 self._inside.setdefault(span.parent_id, []).append(span)
-        self._own_worth = _worth_inside(spans, names, question)
+        self._names = question.wanted.names_in([span.name for span in spans])
+        inside = _worth_inside(spans, self._names, question)
+        self._words = [(number, sums, question.worth[number], inside[number]) for number, sums in hits.sums.items()]
+        self._inside_worth = inside
 
-    def valued(self, row: DefinitionSpan, own: range, in_name: Mapping[int, float]) -> ValuedDefinition:
-        """Values a definition. `own` are the indexes of its lines among those of the hits; `in_name` are the words in its
-        name."""
-        hits, question = self._hits, self._question
-        length = own_lines = n_lines(row)
-        indexes: Sequence[int] = own
+    def valued(self) -> list[ValuedDefinition]:
+        """Returns the definitions with words of the question, best first."""
+        hits, names = self._hits, self._names
+        lines, with_hits, empty = hits.lines, hits.with_hits, hits.empty
+        found: list[tuple[float, int, int, ValuedDefinition]] = []
+        ends: list[int] = []
+        previous = 0
+        for number, span in enumerate(self._spans):
+            first = line_start = span.line_start
+            while ends and ends[-1] < line_start:
+                previous = ends.pop()
+            # The comment above counts, up to an empty line or another definition.
+            if span.kind not in _VALUES and (line_start - 1 in with_hits or line_start - 2 in with_hits):
+                lowest = max(line_start - LINES_ABOVE, previous + 1)
+                while first > lowest and first - 1 not in empty:
+                    first -= 1
+            ends.append(span.line_end)
+            previous = line_start
+            begin = bisect_left(lines, first)
+            end = bisect_right(lines, span.line_end, begin)
+            in_name = names.get(number, NO_MATCHES)
+            if begin < end or in_name:
+                each = self._value_of(span, begin, end, in_name)
+                if each is not None:
+                    found.append((-each.rank, line_start, span.id, each))
+        found.sort()
+        return [each for _, _, _, each in found]
+
+    def _value_of(self, row: DefinitionSpan, begin: int, end: int, in_name: Mapping[int, float]) -> ValuedDefinition | None:
+        """Values a definition; None without a word of the question. `begin` and `end` are the indexes of its lines among those
+        of the hits; `in_name` are the words in its name."""
+        question = self._question
+        length = own_lines = row.line_end - row.line_start + 1
+        members: Sequence[tuple[int, int]] = ()
         if row.kind in CONTAINERS and row.id in self._inside:
             own_lines -= sum([n_lines(each) for each in self._inside[row.id]])
-            indexes = self._outside_of_members(row, own)
-        worth, inside_worth = question.worth, self._own_worth
-        words = hits.words
-        counts: dict[int, float] = {}
-        for index in indexes:
-            for number, match in words[index].items():
-                counts[number] = counts.get(number, 0.0) + match
-        if not counts and not in_name:
-            return ValuedDefinition(row, 0.0, 0.0)
-        is_weak = len(counts) < 2 and len(question.wanted.worth) >= FEW_WORDS and len({*counts, *in_name}) == 1
-        # The same sums twice: with the worth of words in all files, and with that in this file.
+            members = self._members(row, begin, end)
+        # Saturated like BM25. The same sums twice: with the worth of words in all files, and with that in this file.
+        usual = _usual(max(1, own_lines))
         total = inside = 0.0
-        for number, share in _shares(counts, max(1, own_lines)):
-            total += worth[number] * share
-            inside += inside_worth[number] * share
-        total_in_scope = inside_in_scope = 0.0
-        for number, match in question.wanted.numbers_of(row.qualified_name.removesuffix(row.name)).items():
-            if number not in in_name:
-                total_in_scope += worth[number] * match
-                inside_in_scope += inside_worth[number] * match
+        n_words = last_word = 0
+        if begin < end:
+            for number, sums, worth, inside_worth in self._words:
+                count = sums[end] - sums[begin]
+                for first, last in members:
+                    count -= sums[last] - sums[first]
+                if count:
+                    share = REPEATED * count / (count + usual) + (PRESENT if count >= UNIT else PRESENT * count / UNIT)
+                    total += worth * share
+                    inside += inside_worth * share
+                    n_words += 1
+                    last_word = number
+        if not n_words and not in_name:
+            return None
+        is_weak = (
+            n_words < 2
+            and len(question.wanted.worth) >= FEW_WORDS
+            and len(in_name) < 2
+            and (not n_words or not in_name or last_word in in_name)
+        )
+        total /= question.total
+        inside /= question.total
+        scope = row.qualified_name.removesuffix(row.name)
+        if scope:
+            for number, match in question.wanted.numbers_of(scope).items():
+                if number not in in_name:
+                    total += IN_SCOPE * question.worth[number] * match / question.total
+                    inside += IN_SCOPE * self._inside_worth[number] * match / question.total
         total_in_name = inside_in_name = 0.0
         if in_name:
             for number, match in in_name.items():
-                total_in_name += worth[number] * match
-                inside_in_name += inside_worth[number] * match
-            share = NAMED * min(1.0, len(in_name) / max(1, len(split_identifier(row.name)))) / question.total
+                total_in_name += question.worth[number] * match
+                inside_in_name += self._inside_worth[number] * match
+            share = NAMED * min(1.0, len(in_name) / max(1, question.wanted.n_words(row.name))) / question.total
             total_in_name *= share
             inside_in_name *= share
         before, kind = FOUND_BEFORE * self._found_before(row), question.kinds[row.kind]
-        value = ((total + IN_SCOPE * total_in_scope) / question.total + before) * kind + total_in_name
-        rank = ((inside + IN_SCOPE * inside_in_scope) / question.total + before) * kind + inside_in_name
+        value = (total + before) * kind + total_in_name
+        rank = (inside + before) * kind + inside_in_name
         rank += SUBSTANCE * math.log(length) / MOST_SUBSTANCE * kind + (SAID * _said(row, question) if question.names else 0.0)
         factor = rank_factor = 1.0
         if length > MAX_SHOWN_LINES:
@@ -372,65 +336,76 @@ class _ValuedSpans:
             rank_factor = LONG_SAID if question.is_long else LONG
         elif length <= SHORT_LINES and row.kind not in question.asked_kinds:
             factor = rank_factor = SHORT
-        return ValuedDefinition(row, factor * value, rank_factor * rank, is_weak)
+        value *= factor
+        return ValuedDefinition(row, value, rank_factor * rank, is_weak) if value > 0.0 else None
 
     def focus(self, row: DefinitionSpan) -> int:
         """Returns the first line of a definition with most of the question."""
         hits, worth = self._hits, self._question.worth
         own = hits.within(row.line_start, row.line_end)
+        elsewhere = [range(*each) for each in self._members(row, own.start, own.stop)] if row.kind in CONTAINERS else []
         most, focus = 0.0, row.line_start
-        for index in self._outside_of_members(row, own) if row.kind in CONTAINERS else own:
-            value = sum([worth[number] * min(1.0, match) for number, match in hits.words[index].items()])
-            if value > most:
-                most, focus = value, hits.lines[index]
+        for index in own:
+            if not any(index in each for each in elsewhere):
+                value = sum([worth[number] * min(1.0, match) for number, match in hits.on_line(index)])
+                if value > most:
+                    most, focus = value, hits.lines[index]
         return focus
 
-    def _outside_of_members(self, row: DefinitionSpan, own: Sequence[int]) -> Sequence[int]:
-        """Returns those of the indexes of a definition's lines that are not in definitions nested in it."""
-        elsewhere: set[int] = set()
+    def _members(self, row: DefinitionSpan, begin: int, end: int) -> list[tuple[int, int]]:
+        """Returns the first index, and the one after the last, of the lines of each definition nested in another, among its lines
+        from `begin` to `end`. No line is in two of them."""
+        members: list[tuple[int, int]] = []
+        lines = self._hits.lines
         for each in self._inside.get(row.id, ()):
-            elsewhere.update(self._hits.within(each.line_start, each.line_end))
-        return [index for index in own if index not in elsewhere]
+            first = bisect_left(lines, each.line_start, begin, end)
+            last = bisect_right(lines, each.line_end, first, end)
+            if first < last:
+                members.append((first, last))
+                begin = last
+        return members
 
     def _found_before(self, row: DefinitionSpan) -> float:
         """Returns the share of an already ranked place that the definition covers, weighted by the place's score: 0..1."""
         most = 0.0
-        best = self._before[0][2]
+        line_start, line_end = row.line_start, row.line_end
         for first, last, score in self._before:
-            if first <= row.line_end and row.line_start <= last:
-                shared = min(row.line_end, last) - max(row.line_start, first) + 1
-                most = max(most, shared / (last - first + 1) * score / best)
+            if first <= line_end and line_start <= last:
+                shared = (min(line_end, last) - max(line_start, first) + 1) * score
+                if shared > most:
+                    most = shared
         return most
 
 
 def _worth_inside(
-    spans: Sequence[DefinitionSpan], names: Sequence[Mapping[int, float]], question: PreparedQuestion
+    spans: Sequence[DefinitionSpan], names: Mapping[int, Mapping[int, float]], question: PreparedQuestion
 ) -> Sequence[float]:
     """Returns the worth of each word among the definitions of one file: a word in many of their names is worth less."""
     named: dict[int, int] = {}
-    n_functions = 0
-    for span, in_name in zip(spans, names, strict=True):
-        if span.kind not in CONTAINERS and span.kind not in _VALUES:
-            n_functions += 1
-            for number in in_name:
-                named[number] = named.get(number, 0) + 1
-    if n_functions < COMMON_FROM or not named:
+    for number, in_name in names.items():
+        if spans[number].kind not in _NO_FUNCTIONS:
+            for word in in_name:
+                named[word] = named.get(word, 0) + 1
+    if not named:
+        return question.worth
+    n_functions = sum([span.kind not in _NO_FUNCTIONS for span in spans])
+    if n_functions < COMMON_FROM:
         return question.worth
     return [worth * (1.0 - named.get(number, 0) / n_functions) for number, worth in enumerate(question.worth)]
 
 
-def _text_value(own: range, hits: _FileHits, question: PreparedQuestion) -> float:
-    counts: dict[int, float] = {}
-    for index in own:
-        for number, match in hits.words[index].items():
-            counts[number] = counts.get(number, 0.0) + match
-    return sum([question.worth[number] * share for number, share in _shares(counts, len(own))]) / question.total
+def _text_value(own: range, hits: WordPlaces, question: PreparedQuestion) -> float:
+    usual, value = _usual(len(own)), 0.0
+    for number, sums in hits.sums.items():
+        count = sums[own.stop] - sums[own.start]
+        if count:
+            value += question.worth[number] * (REPEATED * count / (count + usual) + PRESENT * min(1.0, count / UNIT))
+    return value / question.total
 
 
-def _shares(counts: Mapping[int, float], n_lines: int) -> Sequence[tuple[int, float]]:
-    """Returns what the words in this many lines count of their worth, saturated like BM25."""
-    usual = SATURATION * (1.0 - LENGTH_SHARE + LENGTH_SHARE * n_lines / USUAL_LINES)
-    return [(number, REPEATED * count / (count + usual) + PRESENT * min(1.0, count)) for number, count in counts.items()]
+def _usual(n_lines: int) -> float:
+    """Returns how often, in 1/UNIT, a word occurs in this many lines if it counts for half of what it can count."""
+    return UNIT * SATURATION * (1.0 - LENGTH_SHARE + LENGTH_SHARE * n_lines / USUAL_LINES)
 
 
 def n_lines(span: DefinitionSpan) -> int:

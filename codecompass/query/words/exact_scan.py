@@ -19,9 +19,15 @@ from codecompass.query.excerpts import shortened
 from codecompass.query.options import QueryOptions
 from codecompass.query.search_hits import Hit, HitPage, Hits, RankedPlace, Signals, as_symbol, enclosing_symbol, narrowest
 from codecompass.query.words.intent import classify
-from codecompass.query.words.line_matchers import Matcher, literal_matcher, regex_matcher, require_regex
+from codecompass.query.words.line_matchers import (
+    LineMatch,
+    Matcher,
+    any_case_matcher,
+    literal_matcher,
+    regex_matcher,
+    require_regex,
+)
 from codecompass.query.words.regex_terms import regex_terms, text_terms
-from codecompass.store.facts import FactsReader
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.snapshot import ChunkCandidates, Passage, Snapshot
 from codecompass.store.text_queries import Filter, Narrowing
@@ -120,12 +126,16 @@ def scan(
     Raises InvalidInput for a regular expression that RE2 rejects, with its reason.
     """
     query = _scanned_for(request)
+    other_case: _OtherCase | None = None
     if request.mode == "regex":
         matcher = regex_matcher(query)
         passages = candidates_in_order(snapshot, scan_narrowing(request), where, query)
     else:
         matcher = literal_matcher(query)
-        passages = _literal_passages(snapshot, query, scan_narrowing(request), where)
+        narrowing = scan_narrowing(request)
+        if kinds is None and _OtherCase.is_known_of(query, narrowing):
+            matcher = other_case = _OtherCase(query)
+        passages = _literal_passages(snapshot, query, narrowing, where)
     first = _FirstHits(snapshot, kinds, page.end)
     found = scan_passages(snapshot, passages, matcher, first, kinds, options, is_expired)
     shown = first.hits[page.offset :]
@@ -138,7 +148,33 @@ def scan(
         next_offset=page.end if shown and first.is_full else 0,
         warnings=(found.warning,) if found.warning else (),
         is_partial=found.is_partial,
+        is_in_other_case=None if other_case is None or found.total or found.is_partial else other_case.is_found,
     )
+
+
+class _OtherCase:
+    """The matcher of a literal that notes whether a text has it in another case, until one has it as it is. So what is suggested
+    if nothing has it takes no second scan."""
+
+    def __init__(self, literal: str) -> None:
+        self.is_found = False
+        self._matches = literal_matcher(literal)
+        self._literal = literal
+        self._lower = literal.lower()
+        self._is_settled = False
+
+    def __call__(self, text: str) -> Sequence[LineMatch]:
+        found = self._matches(text)
+        if not self._is_settled:
+            # Lower case is cheaper than an expression, and has some letters that are no others in another case.
+            self.is_found = not found and self._lower in text.lower() and bool(any_case_matcher(self._literal)(text))
+            self._is_settled = bool(found) or self.is_found
+        return found
+
+    @staticmethod
+    def is_known_of(literal: str, narrowing: Narrowing) -> bool:
+        """Whether the scan for a literal reads all texts that have it in any case."""
+        return literal.isascii() and "\n" not in literal and narrowing == text_terms(literal, has_case=False)
 
 
 def scan_passages(
@@ -215,14 +251,14 @@ def candidates_in_order(snapshot: Snapshot, narrowing: Narrowing, where: Filter,
     bare = _CALL.sub("", name.strip())
     named = snapshot.facts.symbols_named(bare, DEFINITION_LIMIT)
     defined = [row for row in named if row.name == bare and row.kind != "test"]
-    return held.passages(in_order(snapshot.facts, held, defined))
+    return held.passages(in_order(snapshot, held, defined))
 
 
 def _literal_passages(snapshot: Snapshot, literal: str, narrowing: Narrowing, where: Filter) -> Iterator[Passage]:
     if "\n" not in literal:
         return candidates_in_order(snapshot, narrowing, where, literal)
     held = snapshot.text.chunks_holding(narrowing, where)
-    files = dict.fromkeys(held.place(number).file_id for number in in_order(snapshot.facts, held, ()))
+    files = dict.fromkeys(held.place(number).file_id for number in in_order(snapshot, held, ()))
     return (Passage(file_id, 1, "".join(part.text for part in snapshot.text.file_chunks(file_id))) for file_id in files)
 
 
@@ -272,7 +308,7 @@ def _hit(file: IndexedFile, symbol: SymbolRow | None, lines: Sequence[FoundLine]
     return Hit(place=place, matched_lines=tuple(MatchedLine(line=line.line, text=line.text) for line in lines))
 
 
-def in_order(facts: FactsReader, held: ChunkCandidates, definitions: Iterable[SymbolRow]) -> Iterator[int]:
+def in_order(snapshot: Snapshot, held: ChunkCandidates, definitions: Iterable[SymbolRow]) -> Iterator[int]:
     """Yields the number of every candidate once: product code before tests, chunks with a definition first, by path and line.
 
     Lazy: for a large tree mostly the beginning is used.
@@ -281,8 +317,8 @@ def in_order(facts: FactsReader, held: ChunkCandidates, definitions: Iterable[Sy
     for row in definitions:
         if row.file_id in held.file_ids:
             lines.setdefault(row.file_id, set()).add(row.line_start)
-    first = list(facts.in_order(lines))[::-1]
-    for file in facts.in_order(held.file_ids):
+    first = list(snapshot.in_order(lines))[::-1]
+    for file in snapshot.in_order(held.file_ids):
         while first and first[-1].rank <= file.rank:
             defining = first.pop().file_id
             yield from (number for number in held.of(defining) if _defines(held, number, lines[defining]))

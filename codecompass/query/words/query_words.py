@@ -286,6 +286,7 @@ class WantedWords:
         self._runs: dict[str, Matches] = {}
         self._parts: dict[str, Matches] = {}
         self._names: dict[str, Mapping[int, float]] = {}
+        self._n_words: dict[str, int] = {}
 
     def __contains__(self, word: str) -> bool:
         return word in self._exact
@@ -371,23 +372,24 @@ class WantedWords:
                 at = find(start, at + 1)
         return found
 
-    def names_in(self, names: Sequence[str]) -> Sequence[Mapping[int, float]]:
-        """Returns the same as `numbers_of` for each name. Only those that have the beginning of a word are looked at."""
+    def names_in(self, names: Sequence[str]) -> Mapping[int, Mapping[int, float]]:
+        """Returns the same as `numbers_of` for each name with a word of the query, by its number in `names`."""
         lower = "\n".join(names).lower()
         if lower.count("\n") >= len(names):  # a title of several lines
-            return [self.numbers_of(name) for name in names]
-        found: list[Mapping[int, float]] = [NO_MATCHES] * len(names)
+            return {number: matches for number, name in enumerate(names) if (matches := self.numbers_of(name))}
+        found: dict[int, Mapping[int, float]] = {}
         for start in self._beginnings:
             at = lower.find(start)
             number = counted = 0
             while at >= 0:
                 number += lower.count("\n", counted, at)
-                found[number] = self.numbers_of(names[number])
+                if number not in found:
+                    found[number] = self._numbers_in(names[number])
                 counted = lower.find("\n", at)
                 if counted < 0:
                     break
                 at = lower.find(start, counted)
-        return found
+        return {number: matches for number, matches in found.items() if matches}
 
     def _matches_of(self, run: str, *, begins_run: bool) -> Matches:
         """Returns the matches of the first word inside a run, and with `begins_run` also of the whole run."""
@@ -415,24 +417,36 @@ class WantedWords:
         """Returns the words of the query in a name, by number, with how well they match."""
         known = self._names.get(name)
         if known is None:
-            best: dict[int, float] = {}
             lower = name.lower()
             for start in self._beginnings:
                 if start in lower:
-                    break
-            else:
-                # Most names have no word of the query, which takes less time to see than to split them.
-                self._names[name] = NO_MATCHES
-                return NO_MATCHES
-            for word in split_identifier(name):
-                matches = self._known.get(word)
-                if matches is None:
-                    matches = self._known[word] = self._compare(word)
-                for index, match in matches:
-                    if best.get(index, 0.0) < match:
-                        best[index] = match
-            known = self._names[name] = best
+                    return self._numbers_in(name)
+            # Most names have no word of the query, which takes less time to see than to split them.
+            known = self._names[name] = NO_MATCHES
         return known
+
+    def _numbers_in(self, name: str) -> Mapping[int, float]:
+        """Returns the same for a name that has the beginning of a word."""
+        known = self._names.get(name)
+        if known is not None:
+            return known
+        best: dict[int, float] = {}
+        words = split_identifier(name)
+        compared = self._known
+        for word in words:
+            matches = compared.get(word)
+            if matches is None:
+                matches = compared[word] = self._compare(word)
+            for index, match in matches:
+                if best.get(index, 0.0) < match:
+                    best[index] = match
+        self._names[name] = best
+        self._n_words[name] = len(words)
+        return best
+
+    def n_words(self, name: str) -> int:
+        """Returns how many words a name has in which `numbers_of` found some of the query."""
+        return self._n_words[name]
 
     def _recall(self, best: Mapping[int, float]) -> float:
         return sum(self._worth[index] * degree for index, degree in best.items()) / self._total if best else 0.0

@@ -135,12 +135,12 @@ def rank(
     best_bm25 = max((file.chunks[0].score for file in found.files if file.chunks), default=0.0) or 1.0
     texts = [_file_text(file, best_bm25, found, weights, phrases) for file in found.files]
     best = _FileText((), max((text.best for text in texts), default=0.0), max((text.mass for text in texts), default=0.0))
-    paths = _Paths(found.wanted)
+    paths, scales = _Paths(found.wanted), _Scales(found, weights)
     places: list[RankedPlace] = []
     for candidate, text in (
         _promising(found.files, texts, best, weights) if kinds is None else zip(found.files, texts, strict=True)
     ):
-        scored = _score(candidate, text, best, found, weights, paths)
+        scored = _score(candidate, text, best, found, weights, paths, scales)
         if scored.score > 0.0:
             places += _places(candidate.file, scored, weights, kinds)
     return _in_order(places)
@@ -210,6 +210,25 @@ def role_scale(path: str, role: PathRole, found: Candidates) -> float:
     return scale
 
 
+class _Scales:
+    """The factors of files for one search. Those for a role are computed once, if the query asks for none."""
+
+    def __init__(self, found: Candidates, weights: Weights) -> None:
+        self._found = found
+        self._exponent = weights.role
+        self._known: dict[PathRole, float] = {}
+
+    def of(self, path: str) -> float:
+        """Returns the factor for the file at a path."""
+        role = role_of(path)
+        known = self._known.get(role)
+        if known is None:
+            known = role_scale(path, role, self._found) ** self._exponent
+            if not self._found.asked.roles:
+                self._known[role] = known
+        return known
+
+
 def _file_text(
     candidate: FileCandidate, best_bm25: float, found: Candidates, weights: Weights, phrases: Mapping[ChunkKey, float]
 ) -> _FileText:
@@ -230,7 +249,13 @@ def _file_text(
 
 
 def _score(
-    candidate: FileCandidate, text: _FileText, best: _FileText, found: Candidates, weights: Weights, paths: _Paths
+    candidate: FileCandidate,
+    text: _FileText,
+    best: _FileText,
+    found: Candidates,
+    weights: Weights,
+    paths: _Paths,
+    scales: "_Scales",
 ) -> _FileScore:
     path = paths.coverage(candidate.file.path)
     definitions = _definitions(candidate.symbols, found, weights)
@@ -239,7 +264,7 @@ def _score(
         score += weights.text * text.best / best.best + weights.spread * text.mass / best.mass
     if definitions:
         score += _definition_score(definitions[0], weights)
-    scale: float = role_scale(candidate.file.path, role_of(candidate.file.path), found) ** weights.role
+    scale = scales.of(candidate.file.path)
     return _FileScore(score * scale, scale, path.recall, definitions, text.chunks, candidate.path_bm25)
 
 

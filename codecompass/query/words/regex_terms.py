@@ -65,6 +65,7 @@ def _with_pairs(narrowing: Narrowing, literal: str) -> Narrowing:
 
 def _narrowing(read: Branches) -> Narrowing:
     alternatives = []
+    pieces: dict[str, None] = {}
     may_be_one_long_word = False
     for branch in read.branches:
         runs = list(_runs(branch))
@@ -72,15 +73,19 @@ def _narrowing(read: Branches) -> Narrowing:
             # It matches only texts with a word that long, and these are always candidates.
             may_be_one_long_word = True
             continue
-        needs = _useful([need for run in runs for need in _needs(run, has_case=read.has_case)])
+        of_runs = [(run, list(_needs(run, has_case=read.has_case))) for run in runs]
+        needs = _useful([need for _, own in of_runs for need in own])
         if not needs:
             return Narrowing()
         alternatives.append(needs)
+        # A need is lacking only if the word that has the run is not in the index: then the run is in that word as a whole.
+        pieces.update((max(run.pieces, key=len).lower(), None) for run, own in of_runs if not set(needs).isdisjoint(own))
     return Narrowing(
         tuple(dict.fromkeys(alternatives)),
         is_everything=False,
         is_by_ascii=read.is_by_ascii,
         may_be_one_long_word=may_be_one_long_word,
+        pieces=None if may_be_one_long_word else tuple(pieces),
     )
 
 

@@ -123,7 +123,72 @@ def breadth_for(n_merged: int, *, saves_work: bool = False) -> Breadth:
     return SAVING_OF_TWO if n_merged <= 2 else SAVING_OF_MORE
 
 
-def retrieve(
+class Retrieval(Struct, frozen=True):
+    """The searches for a query, which are announced to the text index and still to be made."""
+
+    snapshot: Snapshot
+    query: str
+    words: tuple[QueryWord, ...]
+    worth: Mapping[str, float]
+    in_chunks: Sequence[WordQuery]
+    in_symbols: Sequence[WordQuery]
+    breadth: Breadth
+    where: Filter
+    asked: AskedRoles
+    lexicon: bool
+    long: LongQuestion | None
+    known: float
+
+    def candidates(self) -> Candidates:
+        """Makes the searches. Returns what they find, files in the order of their ids."""
+        snapshot, query, worth, breadth, where, long = (
+            self.snapshot,
+            self.query,
+            self.worth,
+            self.breadth,
+            self.where,
+            self.long,
+        )
+        text = snapshot.text
+        chunks = text.search_chunks(self.in_chunks, breadth.chunks, where)
+        symbols = _symbols(snapshot, query, self.in_symbols, breadth.symbols, where)
+        paths = {hit.file_id: hit.score for hit in text.search_files(file_query(self.words), breadth.files, where)}
+        chunks_by_file: dict[int, list[ChunkHit]] = {}
+        for hit in chunks:
+            chunks_by_file.setdefault(hit.file_id, []).append(hit)
+        symbols_by_file: dict[int, list[NamedSymbol]] = {}
+        for symbol in symbols:
+            symbols_by_file.setdefault(symbol.row.file_id, []).append(symbol)
+        indexed = snapshot.facts.indexed_files(sorted({*chunks_by_file, *symbols_by_file, *paths}))
+        files = tuple(
+            FileCandidate(
+                file,
+                tuple(chunks_by_file.get(file_id, ())),
+                tuple(symbols_by_file.get(file_id, ())),
+                paths.get(file_id, 0.0),
+            )
+            for file_id, file in sorted(indexed.items())
+        )
+        names = tuple(name_parts(name) for name in identifiers(query)[:MAX_NAMES])
+        covering = _covering(snapshot, worth, breadth.covering, where)
+        total = sum(worth.values())
+        return Candidates(
+            files=files,
+            coverage={key: hit.score / total for key, hit in covering.items()},
+            chunks={(hit.file_id, hit.line_start): hit for hit in chunks} | covering,
+            wanted=WantedWords(worth, _compared(worth) if self.lexicon else NONE_RELATED),
+            names=tuple(parts for parts in names if parts),
+            asked=self.asked,
+            query=query,
+            name_weights={}
+            if long is None
+            else {name_parts(name): weight for name, weight in reversed(tuple(long.names.items()))},
+            is_long=long is not None,
+            known=self.known,
+        )
+
+
+def announced_retrieval(
     snapshot: Snapshot,
     query: str,
     limit: int,
@@ -134,8 +199,8 @@ def retrieve(
     breadth: Breadth = BREADTH,
     later: Sequence[WeighedSearch] = (),
     long: LongQuestion | None = None,
-) -> Candidates:
-    """Returns the candidates for `query`, files in the order of their ids; `limit` is that of the page.
+) -> Retrieval:
+    """Returns the searches for the candidates for `query`; `limit` is that of the page.
 
     `inflection` is the weight of other forms of the words; 0 leaves them out. With `lexicon`, related words, which programmers
     use instead of those of the query, are searched too. `later` are announced together with the searches made here. `long` is
@@ -168,40 +233,7 @@ def retrieve(
     if _is_covered(worth):
         searches.append(Search("chunks", coverage_query(worth), breadth.covering, where))
     text.expect_searches([*searches, *later])
-    chunks = text.search_chunks(in_chunks, breadth.chunks, where)
-    symbols = _symbols(snapshot, query, in_symbols, breadth.symbols, where)
-    paths = {hit.file_id: hit.score for hit in text.search_files(file_query(words), breadth.files, where)}
-    chunks_by_file: dict[int, list[ChunkHit]] = {}
-    for hit in chunks:
-        chunks_by_file.setdefault(hit.file_id, []).append(hit)
-    symbols_by_file: dict[int, list[NamedSymbol]] = {}
-    for symbol in symbols:
-        symbols_by_file.setdefault(symbol.row.file_id, []).append(symbol)
-    indexed = snapshot.facts.indexed_files(sorted({*chunks_by_file, *symbols_by_file, *paths}))
-    files = tuple(
-        FileCandidate(
-            file,
-            tuple(chunks_by_file.get(file_id, ())),
-            tuple(symbols_by_file.get(file_id, ())),
-            paths.get(file_id, 0.0),
-        )
-        for file_id, file in sorted(indexed.items())
-    )
-    names = tuple(name_parts(name) for name in identifiers(query)[:MAX_NAMES])
-    covering = _covering(snapshot, worth, breadth.covering, where)
-    total = sum(worth.values())
-    return Candidates(
-        files=files,
-        coverage={key: hit.score / total for key, hit in covering.items()},
-        chunks={(hit.file_id, hit.line_start): hit for hit in chunks} | covering,
-        wanted=WantedWords(worth, _compared(worth) if lexicon else NONE_RELATED),
-        names=tuple(parts for parts in names if parts),
-        asked=asked,
-        query=query,
-        name_weights={} if long is None else {name_parts(name): weight for name, weight in reversed(tuple(long.names.items()))},
-        is_long=long is not None,
-        known=known,
-    )
+    return Retrieval(snapshot, query, words, worth, in_chunks, in_symbols, breadth, where, asked, lexicon, long, known)
 
 
 def telling_words(snapshot: Snapshot, words: Sequence[QueryWord]) -> tuple[tuple[QueryWord, ...], float]:
@@ -286,7 +318,7 @@ def _symbols(snapshot: Snapshot, query: str, words: Sequence[WordQuery], limit: 
         if not could_name(name, len(names)):
             continue
         for row in facts.symbols_named(name[-1], MAX_NAMESAKES):
-            if row.kind not in DOCUMENT_KINDS and is_allowed(row.file_id, row.language):
+            if row.kind not in DOCUMENT_KINDS and is_allowed(row.file_id, row.file_language):
                 found.setdefault(row.id, NamedSymbol(row, 0.0))
     return sorted(found.values(), key=lambda symbol: symbol.row.id)
 

@@ -1,0 +1,292 @@
+"""Local copies of published segments: fetched from the store when they are first needed, mapped, bounded in bytes.
+
+    store --fetch, compare digests--> <directory>/<bundle>/ --open--> OpenSegments, until other bundles need the space
+
+A bundle is all files of a generation, or its summary of words alone. Nothing here is state: all of it can be deleted at any
+moment and is fetched again. A file that the last generation of the repository has too is a hard link to that, not fetched.
+"""
+
+import os
+import shutil
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from blake3 import blake3
+from msgspec import Struct
+
+from codecompass.cluster.manifests import FACTS_FILE, Manifest, SegmentFile, damaged
+from codecompass.cluster.segment_store import ObjectMissing, SegmentStore
+from codecompass.cluster.segments import TEXT, WORDS
+from codecompass.store.databases import ReadConnection
+from codecompass.store.facts_record import DIGEST_BYTES
+from codecompass.store.file_table import TableCache
+from codecompass.store.layout import make_private_directory
+from codecompass.store.mapped_files import MappedFiles
+from codecompass.store.overlay import connect_to_facts
+from codecompass.store.text_reader import TextReader
+from codecompass.store.word_summary import WordSummary
+
+FETCHES: Final = 2
+"""How often an object is fetched that is not what its digest says: what was read may be wrong, not what is stored."""
+
+KEPT_OPEN: Final = 256
+"""Generations that are kept open between questions, each with some 20 mapped files."""
+
+KEPT_CONNECTIONS: Final = 4
+"""Connections to the facts of one of them; a question uses one."""
+
+KEPT_SUMMARIES: Final = 4_096
+
+
+class OpenSegments(Struct, frozen=True):
+    """A generation that is open. The text is thread-safe, a connection is for one question at a time."""
+
+    text: TextReader
+    tables: TableCache
+    idle: list[ReadConnection]
+
+    def close(self) -> None:
+        """Closes the connections that no question uses."""
+        while self.idle:
+            self.idle.pop().connection.close()
+
+
+class _Bundle(Struct, frozen=True):
+    name: str
+    repo_id: str
+    files: tuple[SegmentFile, ...]
+
+
+class SegmentCache:
+    """The copies of one server, in a directory of its own. Thread-safe."""
+
+    def __init__(self, store: SegmentStore, directory: Path, max_bytes: int, mapped_files: MappedFiles | None = None) -> None:
+        """Empties the directory, because files of a killed process may be incomplete. `max_bytes` may be exceeded by what running
+        questions read. `mapped_files` counts the faults in it."""
+        self._store = store
+        self._directory = directory
+        self._max_bytes = max_bytes
+        self._mapped_files = mapped_files
+        self._lock = threading.Lock()
+        self._making: dict[str, threading.Lock] = {}
+        self._held: Counter[str] = Counter()
+        self._kept: OrderedDict[str, _Bundle] = OrderedDict()
+        """The bundles on disk, the least recently used first."""
+        self._open: OrderedDict[str, OpenSegments] = OrderedDict()
+        self._summaries: OrderedDict[str, WordSummary] = OrderedDict()
+        shutil.rmtree(directory, ignore_errors=True)
+        make_private_directory(directory)
+
+    @property
+    def n_bytes(self) -> int:
+        """How much the copies take on disk; files that generations share count once."""
+        with self._lock:
+            return self._total()
+
+    def is_here(self, manifest: Manifest) -> bool:
+        """Whether all files of a generation are on this machine."""
+        with self._lock:
+            return manifest.generation in self._kept
+
+    def fetch(self, manifest: Manifest) -> None:
+        """Fetches the files of a generation that are not here. Raises what `opened` raises."""
+        with self._files_of(_whole(manifest)):
+            pass
+
+    @contextmanager
+    def opened(self, manifest: Manifest) -> Iterator[tuple[OpenSegments, ReadConnection]]:
+        """Yields a generation and a connection to its facts; its files are fetched if necessary, and not evicted meanwhile.
+
+        Raises StoreUnavailable, IndexDamaged if an object is missing or wrong in the store or a copy was damaged, OSError if the
+        disk is full.
+        """
+        bundle = _whole(manifest)
+        with self._files_of(bundle) as directory:
+            segments = self._opened(bundle, directory)
+            with self._lock:
+                connection = segments.idle.pop() if segments.idle else None
+            connection = connection or connect_to_facts(directory / FACTS_FILE)
+            n_faults = self._n_faults(directory)
+            try:
+                yield segments, connection
+            except BaseException:
+                connection.connection.close()
+                raise
+            self._give_back(segments, connection)
+            if self._n_faults(directory) > n_faults:
+                raise damaged(manifest.generation, "a local copy was cut short")
+
+    def words(self, manifest: Manifest) -> WordSummary:
+        """Returns the summary of a generation, fetched alone if necessary. Raises the same errors as `opened`."""
+        with self._lock:
+            known = self._summaries.get(manifest.generation)
+            if known is not None:
+                self._summaries.move_to_end(manifest.generation)
+                return known
+        bundle = _Bundle(
+            f"{manifest.generation}-{WORDS}", manifest.repo_id, tuple(each for each in manifest.segments if each.name == WORDS)
+        )
+        with self._files_of(bundle) as directory:
+            try:
+                summary = WordSummary((directory / WORDS).read_bytes())
+            except (OSError, ValueError) as error:
+                raise damaged(manifest.generation, error) from error
+        with self._lock:
+            self._summaries[manifest.generation] = summary
+            while len(self._summaries) > KEPT_SUMMARIES:
+                self._summaries.popitem(last=False)
+        return summary
+
+    def discard(self, generation: str) -> bool:
+        """Forgets the copy of a generation in which damage was found, so that it is fetched again. Returns whether there was
+        one."""
+        with self._lock:
+            bundle = self._kept.pop(generation, None)
+            segments = self._open.pop(generation, None)
+            if segments is not None:
+                segments.close()
+            if bundle is not None:
+                # Questions that read it have its files open.
+                shutil.rmtree(self._directory / bundle.name, ignore_errors=True)
+        return bundle is not None
+
+    def close(self) -> None:
+        """Closes what no question uses, and deletes the directory."""
+        with self._lock:
+            for each in self._open.values():
+                each.close()
+            self._open.clear()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+    @contextmanager
+    def _files_of(self, bundle: _Bundle) -> Iterator[Path]:
+        with self._lock:
+            making = self._making.setdefault(bundle.name, threading.Lock())
+            self._held[bundle.name] += 1
+        try:
+            with making:
+                with self._lock:
+                    is_here = bundle.name in self._kept
+                if not is_here:
+                    self._make(bundle)
+            with self._lock:
+                if bundle.name in self._kept:
+                    self._kept.move_to_end(bundle.name)
+            yield self._directory / bundle.name
+        finally:
+            with self._lock:
+                self._held[bundle.name] -= 1
+                if not self._held[bundle.name]:
+                    del self._held[bundle.name]
+                    self._making.pop(bundle.name, None)
+
+    def _make(self, bundle: _Bundle) -> None:
+        begun = self._directory / f"{bundle.name}.new"
+        shutil.rmtree(begun, ignore_errors=True)
+        here = self._files_here(bundle.repo_id)
+        self._shrink(sum(file.size for file in bundle.files if file.digest not in here))
+        try:
+            for file in bundle.files:
+                target = begun / file.name
+                make_private_directory(target.parent)
+                if not _linked(here.get(file.digest), target):
+                    self._fetch(bundle, file, target)
+            begun.rename(self._directory / bundle.name)
+        except BaseException:
+            shutil.rmtree(begun, ignore_errors=True)
+            raise
+        with self._lock:
+            self._kept[bundle.name] = bundle
+
+    def _files_here(self, repo_id: str) -> dict[bytes, Path]:
+        """Returns the copies of files of a repository by digest."""
+        with self._lock:
+            return {
+                file.digest: self._directory / bundle.name / file.name
+                for bundle in self._kept.values()
+                if bundle.repo_id == repo_id
+                for file in bundle.files
+            }
+
+    def _fetch(self, bundle: _Bundle, file: SegmentFile, target: Path) -> None:
+        for _ in range(FETCHES):
+            digest, size = blake3(), 0
+            try:
+                with target.open("wb", buffering=0) as out:
+                    for block in self._store.blocks(file.key):
+                        digest.update(block)
+                        size += len(block)
+                        if size > file.size:
+                            break
+                        out.write(block)
+            except ObjectMissing as error:
+                raise damaged(bundle.name, f"{file.name} is gone from the store of segments") from error
+            if (size, digest.digest(DIGEST_BYTES)) == (file.size, file.digest):
+                return
+        raise damaged(bundle.name, f"{file.name} in the store of segments is not what was written")
+
+    def _opened(self, bundle: _Bundle, directory: Path) -> OpenSegments:
+        with self._lock:
+            known = self._open.get(bundle.name)
+            if known is not None:
+                self._open.move_to_end(bundle.name)
+                return known
+        made = OpenSegments(_reader(bundle, directory), TableCache(), [])
+        with self._lock:
+            segments = self._open.setdefault(bundle.name, made)
+            while len(self._open) > KEPT_OPEN:
+                self._open.popitem(last=False)[1].close()
+        return segments
+
+    def _give_back(self, segments: OpenSegments, connection: ReadConnection) -> None:
+        with self._lock:
+            if len(segments.idle) < KEPT_CONNECTIONS and any(each is segments for each in self._open.values()):
+                segments.idle.append(connection)
+                return
+        connection.connection.close()
+
+    def _n_faults(self, directory: Path) -> int:
+        return 0 if self._mapped_files is None else self._mapped_files.n_faults(directory)
+
+    def _shrink(self, more: int) -> None:
+        """Evicts the least recently used bundles that nobody reads, until `more` bytes fit as well."""
+        with self._lock:
+            for name in list(self._kept):
+                if self._total() + more <= self._max_bytes:
+                    return
+                if not self._held[name]:
+                    del self._kept[name]
+                    if (segments := self._open.pop(name, None)) is not None:
+                        segments.close()
+                    # Under the lock, or another thread would use the directory while it is deleted.
+                    shutil.rmtree(self._directory / name, ignore_errors=True)
+
+    def _total(self) -> int:
+        # Links are made within a repository only.
+        sizes = {(bundle.repo_id, file.digest): file.size for bundle in self._kept.values() for file in bundle.files}
+        return sum(sizes.values())
+
+
+def _whole(manifest: Manifest) -> _Bundle:
+    return _Bundle(manifest.generation, manifest.repo_id, tuple(each for each in manifest.segments if each.name != WORDS))
+
+
+def _reader(bundle: _Bundle, directory: Path) -> TextReader:
+    try:
+        return TextReader(directory / TEXT)
+    except FileNotFoundError as error:
+        raise damaged(bundle.name, "its text is missing") from error
+
+
+def _linked(known: Path | None, target: Path) -> bool:
+    if known is None:
+        return False
+    try:
+        os.link(known, target)
+    except OSError:
+        return False  # it was evicted meanwhile, or there are no links here
+    return True

@@ -1,0 +1,168 @@
+"""Workers publish segments: of each head all of them are in the store, and of nothing else, whatever happens to the store."""
+
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from codecompass.cluster.engine import Engine
+from codecompass.cluster.generations import Generations
+from codecompass.cluster.repositories import Repositories, Repository
+from codecompass.cluster.segment_store import DirectoryStore
+from tests.cluster.git_remote import GitRemote
+from tests.cluster.working import LIMITS, until, working
+
+pytestmark = pytest.mark.cluster
+
+MANY = {f"pkg/m{number}.py": f"def f{number}():\n    return {number}\n" for number in range(60)}
+"""Enough files for an index to begin as a fork of another."""
+
+
+@pytest.fixture
+def engine(engine_cluster) -> Iterator[Engine]:
+    client = Engine(engine_cluster.urls, prefix=f"t{secrets.token_hex(5)}", patience=60.0)
+    client.prepare()
+    yield client
+    client._request("DELETE", f"/{client.names.all}")
+    client.close()
+
+
+@pytest.fixture
+def repositories(engine) -> Repositories:
+    return Repositories(engine, LIMITS.protocols)
+
+
+@pytest.fixture
+def segments(tmp_path) -> Path:
+    made = tmp_path / "segments"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def store(engine, segments) -> DirectoryStore:
+    return DirectoryStore(segments, engine.names.prefix)
+
+
+@pytest.fixture
+def generations(engine, store, tmp_path) -> Iterator[Generations]:
+    opened = Generations(engine, tmp_path / "read", store=store)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def remote(tmp_path) -> GitRemote:
+    made = GitRemote(tmp_path / "origin")
+    made.push(MANY)
+    return made
+
+
+def has(repository: Repository | None, commit: str) -> bool:
+    return repository is not None and "main" in repository.heads and repository.heads["main"].commit == commit
+
+
+def is_swept(repository: Repository | None, commit: str) -> bool:
+    return has(repository, commit) and repository.lease is None and not repository.is_pending and not repository.retired
+
+
+def names_in(generations: Generations, repository: Repository) -> set[str]:
+    """Returns the definitions that a reader sees; asserts that each file has its text."""
+    with generations.snapshot(repository.heads["main"].generation) as snapshot:
+        files = snapshot.facts.files()
+        for file in files:
+            assert snapshot.text.file_chunks(file.id), file.path
+        return {symbol.name for file in files for symbol in snapshot.facts.symbols_in_file(file.id)}
+
+
+def needed(generations: Generations, repository: Repository) -> list[str]:
+    """Returns the keys of all objects of the newest generation."""
+    return sorted({file.key for file in generations.manifest(repository.heads["main"].generation).segments})
+
+
+def n_documents(engine: Engine) -> int:
+    engine.refresh(engine.names.text)
+    body = {"query": {"match_all": {}}, "size": 0, "track_total_hits": True}
+    return engine.search(engine.names.text, body)["hits"]["total"]["value"]
+
+
+async def test_the_store_has_the_newest_generation_and_nothing_else(
+    engine, repositories, remote, generations, store, segments, tmp_path
+):
+    added = repositories.add(remote.url).repository
+
+    async with working(engine, tmp_path / "home", segments=segments):
+        first = await until(repositories, added.repo_id, lambda now: now is not None and bool(now.heads))
+        assert names_in(generations, first) == {f"f{number}" for number in range(60)}
+        before = needed(generations, first)
+        commit = remote.push({"b.py": "def two():\n    pass\n", "pkg/m7.py": None})
+        second = await until(repositories, added.repo_id, lambda now: is_swept(now, commit))
+
+    after = needed(generations, second)
+    assert names_in(generations, second) == {"two", *(f"f{number}" for number in range(60) if number != 7)}
+    assert store.keys(added.repo_id) == after
+    assert set(before) & set(after), "a commit writes only what differs"
+    assert second.heads["main"].in_segments
+    assert n_documents(engine) == 0
+
+
+async def test_a_repository_that_is_removed_or_unknown_leaves_no_segments(
+    engine, repositories, remote, store, segments, tmp_path
+):
+    added = repositories.add(remote.url).repository
+    left = tmp_path / "left"
+    left.write_bytes(b"of a worker that was paused while its repository was removed")
+    store.put("0123456789abcdef/a1/5f", left)
+
+    async with working(engine, tmp_path / "home", segments=segments):
+        await until(repositories, added.repo_id, lambda now: now is not None and bool(now.heads))
+        assert store.keys(added.repo_id)
+        repositories.remove(remote.url)
+        await until(repositories, added.repo_id, lambda now: now is None)
+        await until(repositories, "0123456789abcdef", lambda now: now is None and not store.repositories())
+
+    assert store.repositories() == []
+
+
+@pytest.mark.parametrize("to_segments", [True, False])
+async def test_a_repository_changes_its_store_with_the_next_turn(
+    engine, repositories, remote, generations, store, segments, tmp_path, to_segments
+):
+    added = repositories.add(remote.url).repository
+    settings = [None, segments] if to_segments else [segments, None]
+    async with working(engine, tmp_path / "home", segments=settings[0]):
+        first = await until(repositories, added.repo_id, lambda now: now is not None and bool(now.heads) and now.lease is None)
+    assert first.heads["main"].in_segments != to_segments
+
+    repositories.note_changed(added.repo_id)
+    async with working(engine, tmp_path / "home", segments=settings[1]):
+        second = await until(
+            repositories,
+            added.repo_id,
+            lambda now: now is not None and now.heads["main"].in_segments == to_segments and now.lease is None,
+        )
+
+    assert second.heads["main"].commit == first.heads["main"].commit
+    assert names_in(generations, second) == {f"f{number}" for number in range(60)}
+
+
+async def test_while_the_store_is_away_a_worker_keeps_what_is_published_and_goes_on_afterwards(
+    engine, repositories, remote, generations, segments, tmp_path
+):
+    added = repositories.add(remote.url).repository
+    async with working(engine, tmp_path / "home", segments=segments):
+        first = await until(repositories, added.repo_id, lambda now: now is not None and bool(now.heads) and now.lease is None)
+        assert names_in(generations, first)
+        segments.rename(tmp_path / "unmounted")
+        commit = remote.push({"b.py": "def two():\n    pass\n"})
+        failing = await until(repositories, added.repo_id, lambda now: now is not None and now.failures > 0)
+        assert failing.heads == first.heads
+        assert "check that the directory is mounted" in failing.trouble.message
+        assert names_in(generations, failing) == {f"f{number}" for number in range(60)}, "copies are here"
+
+        (tmp_path / "unmounted").rename(segments)
+        second = await until(repositories, added.repo_id, lambda now: is_swept(now, commit))
+
+    assert "two" in names_in(generations, second)
+    assert second.trouble is None
