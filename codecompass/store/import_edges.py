@@ -16,8 +16,8 @@ from codecompass.languages.imports import (
     ModuleRoot,
     ModuleRoots,
     PathIndex,
+    Resolver,
     affected_tails,
-    import_tails,
     languages_of,
     resolve,
 )
@@ -119,6 +119,7 @@ class ImportEdges:
         paths = self._paths(manifest)
         if has_stored:
             self._move_existing(paths, self._changed_ecosystems(), checkpoint)
+        resolver = Resolver(paths)
         for file_id, path, language, imports in self._pending:
             rows = []
             languages = []
@@ -126,8 +127,8 @@ class ImportEdges:
                 if position % CHECKPOINT_IMPORTS == 0:
                     checkpoint()
                 written_in = item.language or language
-                tails = (*import_tails(written_in, item, path), "", "")
-                target = resolve(written_in, item, path, paths)
+                found, target = resolver.resolved(written_in, item, path)
+                tails = (*found, "", "")
                 self._next_import += 1
                 if item.language:
                     languages.append((file_id, 1, self._next_import, item.language))

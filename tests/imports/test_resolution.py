@@ -4,7 +4,15 @@ import random
 
 import pytest
 
-from codecompass.languages.imports import InMemoryPaths, ModuleRoot, affected_tails, import_tails, languages_of, resolve
+from codecompass.languages.imports import (
+    InMemoryPaths,
+    ModuleRoot,
+    Resolver,
+    affected_tails,
+    import_tails,
+    languages_of,
+    resolve,
+)
 from codecompass.languages.imports.paths import package_of
 from codecompass.languages.records import Import
 
@@ -273,3 +281,15 @@ def test_no_text_of_an_import_makes_resolving_fail(language):
 
         assert len(import_tails(language, item, from_path)) <= 2
         assert isinstance(resolve(language, item, from_path, paths), str)
+
+
+def test_a_resolver_gives_what_each_import_resolves_to_alone():
+    """It remembers what follows from a directory and a spec."""
+    files = ["go.mod", "a/a.go", "a/b.go", "b/vendor/x.org/y/y.go", "b/b.go", "x/y/c.go"]
+    paths = InMemoryPaths(files, [ModuleRoot("go", "example.org/m", "")])
+    imports = [Import(1, 1, spec) for spec in ("example.org/m/b", "x.org/y", "../b", "fmt", "x.org/y")]
+    resolver = Resolver(paths)
+
+    for path in ("a/a.go", "a/b.go", "b/b.go", "x/y/c.go", "a/" * 100 + "z.go"):
+        alone = [(import_tails("go", item, path), resolve("go", item, path, paths)) for item in imports]
+        assert [resolver.resolved("go", item, path) for item in imports] == alone

@@ -15,7 +15,8 @@ from codecompass.languages.walk.regions import Region, Regions
 from codecompass.languages.walk.text_rules import Entry
 
 _CODE: Final = lazy.pattern(r"^>[ \t]?(?P<line>[^\n]*+)|^\\begin\{code\}[^\n]*+(?P<block>\n)", re.MULTILINE)
-_END: Final = "\n\\end{code}"
+_END: Final = lazy.pattern(r"\n\\(?:end|begin)\{code\}")
+"""A block that is not closed ends where the next one begins."""
 
 
 def regions(text: str) -> tuple[Region, ...]:
@@ -28,8 +29,8 @@ def regions(text: str) -> tuple[Region, ...]:
             # Without their track, lines are aligned with those of the other blocks.
             pieces.add(match.start(), at, match["line"].ljust(at - match.start()))
         else:
-            end = text.find(_END, match.start("block"))
-            end = len(text) if end < 0 else end
+            closing = _END.search(text, match.start("block"))
+            end = len(text) if closing is None else closing.start()
             pieces.add(at, end)
             at = max(end, at)
     return (Region("haskell", 0, len(text), pieces.whole()),)

@@ -10,6 +10,7 @@ from codecompass.languages.language import Definition, Found, Language, RuleCont
 from codecompass.languages.nodes import Node
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import CHARACTER, DASHES, DOUBLE, TRIPLE, any_of, declared
+from codecompass.languages.walk.depth import with_shallow_brackets
 from codecompass.languages.walk.node_rules import defines, imports, merged, note_clauses
 from codecompass.languages.words import word_set
 
@@ -34,7 +35,7 @@ def _without_kinds(source: bytes) -> bytes:
         if depth > 0:
             text[match.start() : match.end()] = b"  "
         depth = max(depth + (match[0] == b"{-"), 0)
-    return bytes(text)
+    return with_shallow_brackets(bytes(text))
 
 
 def _blanked(match: re.Match[bytes]) -> bytes:

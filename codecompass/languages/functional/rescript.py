@@ -11,11 +11,12 @@ from msgspec.structs import replace
 
 from codecompass.languages.display import Display
 from codecompass.languages.imports.plain import plain_imports
-from codecompass.languages.language import Definition, Language, RuleContext
+from codecompass.languages.language import HEAD_BYTES, Definition, Language, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import BLOCK, DOUBLE_LINES, NAME, SLASHES, any_of, declared
+from codecompass.languages.walk.depth import with_shallow_comments
 from codecompass.languages.walk.heads import heads
 from codecompass.languages.walk.preparation import masked
 from codecompass.languages.words import word_set
@@ -51,7 +52,7 @@ def read(root: Node, context: RuleContext) -> Iterator[Definition | Import]:
     for match in _OPEN.finditer(context.source):
         line, counted = line + context.source.count(b"\n", counted, match.start(1)), match.start(1)
         yield Import(line, line, match[1].decode("utf-8", "replace"))
-    code = bytes(masked(context.source, _LITERALS)).split(b"\n")
+    code = bytes(masked(with_shallow_comments(context.source), _LITERALS)).split(b"\n")
     yield from _told_apart(_found(root, context), None, code, context.source.split(b"\n"))
 
 
@@ -93,9 +94,11 @@ def _parts(definition: Definition, code: list[bytes], written: list[bytes]) -> I
         text = shorter
     first = definition.start_line or 1
     kind: SymbolKind = "field" if re.match(rb"=\s*(?:private\s*)?\{", text[start:]) else "const"
+    line, counted = first, 0
     for match in _PARTS[kind].finditer(text, max(start, 0)) if start >= 0 and b"exception" not in code[0] else ():
-        line = first + text.count(b"\n", 0, match.start(1))
-        signature = written[line - first].decode("utf-8", "replace").strip().rstrip(",")
+        line, counted = line + text.count(b"\n", counted, match.start(1)), match.start(1)
+        # Many parts can stand in one line, each with that as its signature.
+        signature = written[line - first].strip()[:HEAD_BYTES].decode("utf-8", "replace").rstrip(",")
         yield Definition(match[1].decode(), kind, definition.node, signature=signature, start_line=line, end_line=line, doc="")
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from codecompass.languages.imports.module_root import ModuleRoot
     from codecompass.languages.imports.path_index import InMemoryPaths, ModuleRoots, PathIndex
     from codecompass.languages.imports.paths import path_tails
-    from codecompass.languages.imports.resolution import affected_tails, import_tails, languages_of, resolve
+    from codecompass.languages.imports.resolution import Resolver, affected_tails, import_tails, languages_of, resolve
 else:
     __getattr__ = lazy.exports(
         __name__,
@@ -22,7 +22,7 @@ else:
             "module_root": ("ModuleRoot",),
             "path_index": ("InMemoryPaths", "ModuleRoots", "PathIndex"),
             "paths": ("path_tails",),
-            "resolution": ("affected_tails", "import_tails", "languages_of", "resolve"),
+            "resolution": ("Resolver", "affected_tails", "import_tails", "languages_of", "resolve"),
         },
     )
 
@@ -31,6 +31,7 @@ __all__ = [
     "ModuleRoot",
     "ModuleRoots",
     "PathIndex",
+    "Resolver",
     "affected_tails",
     "import_tails",
     "languages_of",

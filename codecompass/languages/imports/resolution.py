@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Final
 from codecompass.languages import described
 from codecompass.languages.detect import EXTENSIONS
 from codecompass.languages.imports.path_index import PathIndex
-from codecompass.languages.imports.paths import dependency_tail, dependency_tails, directory_tail, package_of, package_rules
+from codecompass.languages.imports.paths import (
+    dependency_tail,
+    dependency_tails,
+    directory_of,
+    directory_tail,
+    package_of,
+    package_rules,
+)
 from codecompass.languages.records import Import
 from codecompass.languages.table import ECOSYSTEMS
 
@@ -37,10 +44,7 @@ def languages_of(ecosystem: str) -> tuple[str, ...]:
 def import_tails(language: str, item: Import, from_path: str) -> tuple[str, ...]:
     """Returns the tails on which the target of an import depends: none, one or two."""
     rules = _rules(language, from_path)
-    if rules is None:
-        return ()
-    tails = rules.tails(item, from_path)
-    return tails if all(tails) else tuple(tail for tail in tails if tail)
+    return () if rules is None else _tails(rules, item, from_path)
 
 
 def resolve(language: str, item: Import, from_path: str, paths: PathIndex) -> str:
@@ -51,6 +55,39 @@ def resolve(language: str, item: Import, from_path: str, paths: PathIndex) -> st
     """
     rules = _rules(language, from_path)
     return "" if rules is None else rules.resolve(item, from_path, paths)
+
+
+class Resolver:
+    """Resolves the imports of many files among paths that stay the same."""
+
+    def __init__(self, paths: PathIndex) -> None:
+        self._paths = paths
+        self._known: dict[tuple[str, str, str], tuple[tuple[str, ...], str]] = {}
+        """By language, directory of the importing file and spec, where these suffice."""
+
+    def resolved(self, language: str, item: Import, from_path: str) -> tuple[tuple[str, ...], str]:
+        """Returns `import_tails` and the result of `resolve` for an import."""
+        rules = _rules(language, from_path)
+        if rules is None:
+            return (), ""
+        if not rules.are_same_in_directory:
+            return _tails(rules, item, from_path), rules.resolve(item, from_path, self._paths)
+        key = (language, directory_of(from_path), item.spec)
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= MAX_RESOLVED:
+                self._known.clear()
+            found = self._known[key] = _tails(rules, item, from_path), rules.resolve(item, from_path, self._paths)
+        return found
+
+
+MAX_RESOLVED: Final = 20_000
+"""Imports that a `Resolver` remembers, 5 MB. Files come in the order of their directories, more or less."""
+
+
+def _tails(rules: "ImportRules", item: Import, from_path: str) -> tuple[str, ...]:
+    tails = rules.tails(item, from_path)
+    return tails if all(tails) else tuple(tail for tail in tails if tail)
 
 
 def _rules(language: str, from_path: str) -> "ImportRules | None":

@@ -44,6 +44,8 @@ class ImportRules(Struct, frozen=True, kw_only=True):
     """The languages whose imports of a directory concern every file of this language in it."""
     is_part_of_outer_packages: bool = False
     """Whether imports of all directories above a file concern it, not only those of its own directory."""
+    are_same_in_directory: bool = False
+    """Whether tails and target of an import follow from its spec and the directory of the importing file alone."""
     configured_tails: Callable[[Collection[str], PathIndex], Iterator[str]] | None = None
     """Yields the tails of imports that depend on changed files (of any language) without being named like them: by configuration,
     or because a file decides where modules begin."""

@@ -10,6 +10,7 @@ from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, SymbolKind
 from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
 from codecompass.languages.uses.patterns import DOUBLE, NAME, NAMES, any_of, declared
+from codecompass.languages.walk.depth import with_shallow_brackets
 from codecompass.languages.walk.node_rules import defines, descend, reach, written
 from codecompass.languages.words import word_set
 
@@ -18,7 +19,16 @@ _BLOCK: Final = re.compile(rb"^[ \t]*[%#]\{[ \t\r]*$.*?(?:^[ \t]*[%#]\}[ \t\r]*$
 
 def _without_blocks(source: bytes) -> bytes:
     """Returns the source without comments of several lines: of one that is not closed the grammar finds no end."""
-    return _BLOCK.sub(lambda match: re.sub(rb"[^\n]", b" ", match[0]), source)
+    return with_shallow_brackets(_BLOCK.sub(_blanked, source))
+
+
+def _blanked(match: re.Match[bytes]) -> bytes:
+    blank = re.sub(rb"[^\n]", b" ", match[0])
+    # The grammar takes time in the square of the number of blank lines at the beginning of a file.
+    return blank if blank.count(b"\n") < MAX_BLANK_LINES else b"%" + blank[1:].replace(b"\n ", b"\n%")
+
+
+MAX_BLANK_LINES: Final = 200
 
 
 _CONTINUED: Final = re.compile(r"\.\.\.[^\n]*\n\s*")

@@ -376,6 +376,7 @@ GO_IMPORTS: Final = ImportRules(
     tails=import_tails,
     resolve=resolve_import,
     ecosystem=ECOSYSTEM,
+    are_same_in_directory=True,
     # An import names a package and never one of its files.
     packages=Packages(extensions=("go",), hide_files=True, tails=package_tails),
     importers=("go",),

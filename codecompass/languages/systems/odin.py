@@ -11,6 +11,7 @@ from codecompass.languages.nodes import Node
 from codecompass.languages.records import FUNCTION_LIKE, SymbolKind
 from codecompass.languages.uses.lexical_rules import LexicalRules
 from codecompass.languages.uses.patterns import BLOCK, CHARACTER, COMMON_KEYWORDS, DOUBLE, NAME, SLASHES, any_of, declared
+from codecompass.languages.walk.depth import with_shallow_comments
 from codecompass.languages.walk.node_rules import defines, descend, imports, reach
 from codecompass.languages.words import word_set
 from codecompass.languages.written_types import WrittenTypes
@@ -77,6 +78,7 @@ def lexical_rules() -> LexicalRules:
 
 ODIN = Language(
     grammar="odin",
+    prepare=with_shallow_comments,
     rules={
         "import_declaration": imports("string/string_content", alias="alias"),
         **descend("foreign_block when_statement else_when_clause else_clause block"),

@@ -49,6 +49,7 @@ def with_member(expression: str, name: str) -> str:
 
 _PREFIX: Final = lazy.pattern(r"\s*+(?>(?:(?:await|yield|mut|ref|const|try[?!]?|co_await)\b\s*+|[&*]++\s*+)*)(?P<new>new\b\s*+)?")
 _PIECE: Final = lazy.pattern(r"(?:\?\.|!\.|&?\.|->|::)\s*+((?:[^\W\d]|\$)[\w$]*+)")
+_BEFORE_PIECE: Final = frozenset(".?!&-:")
 _TYPE_ARGUMENTS: Final = lazy.pattern(r"(?:::)?<[^<>(){};=]*+(?>(?:<[^<>(){};]*+>[^<>(){};]*+)*)>(?=[({:])")
 _PARENTHESES: Final = lazy.pattern(r"[()]")
 _SQUARE_BRACKETS: Final = lazy.pattern(r"[\[\]]")
@@ -75,11 +76,11 @@ def expression_of(value: str, rules: LexicalRules) -> str:
         whole, at = f'"{named["module"]}"', named.end()
     is_new = bool(prefix["new"])
     for _ in range(MAX_PIECES):
-        arguments = _TYPE_ARGUMENTS.match(value, at)
-        if arguments is not None:
+        character = value[at : at + 1]
+        if character in ("<", ":") and (arguments := _TYPE_ARGUMENTS.match(value, at)) is not None:
             at = arguments.end()
             whole += arguments[0] * is_new
-        character = value[at : at + 1]
+            character = value[at : at + 1]
         if character in ("(", "["):
             if is_new:
                 whole, is_new = f"<{whole}>", False
@@ -94,7 +95,7 @@ def expression_of(value: str, rules: LexicalRules) -> str:
         if character in ("?", "!") and value[at + 1 : at + 2] not in (".", "?", "=", ":"):
             at += 1
             continue
-        piece = _PIECE.match(value, at)
+        piece = _PIECE.match(value, at) if character in _BEFORE_PIECE else None
         if piece is None:
             break
         whole += "." + piece[1]

@@ -19,9 +19,10 @@ from codecompass.languages.uses.arguments import count_arguments, described, spl
 from codecompass.languages.uses.code_only import code_only
 from codecompass.languages.uses.expressions import UNKNOWN, VARIABLE, typed, with_member
 from codecompass.languages.uses.lexical_rules import LexicalRules, WordRole, lexical_rules
+from codecompass.languages.uses.narrowing import Narrowing
 from codecompass.languages.uses.receivers import BEFORE_PLAIN, MAX_LOOK_BACK
 from codecompass.languages.uses.supertypes import supertype_names
-from codecompass.languages.uses.variables import LocalVariables
+from codecompass.languages.uses.variables import LocalVariables, narrowed
 
 MAX_USES_PER_FILE: Final = 200_000
 
@@ -63,6 +64,9 @@ _FLAT_ARGUMENTS: Final = re.compile(r"!?[ \t]*+\(([^()\[\]{}]*+)\)")
 _WRITE: Final = re.compile(r"[ \t]*+(?:[-+*/%&|^]|<<|>>|\?\?|\|\||&&)?=(?![=>~])")
 _BEFORE_CALL: Final = frozenset("(!<: \t")
 _BEFORE_WRITE: Final = frozenset("=-+*/%&|^<>? \t")
+_IN_USAGES: Final = _BEFORE_CALL | _BEFORE_WRITE | frozenset("[:")
+"""What can follow a name that is not only read."""
+
 _AFTER_BLANK: Final = frozenset("(<:=-+*/%&|^>? \t\r\n\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029")
 """What can follow a name and a blank in a call or a write."""
 
@@ -127,18 +131,22 @@ class _File:
 
     def uses(self) -> tuple[NameUses, ...]:
         rules, text, starts = self._rules, self._text, self._starts
+        variables_of, receivers_of = self._variables, self._receivers
         keywords, keyword_argument = rules.keywords, rules.keyword_argument
         member_marks, call_marks = rules.member_marks, rules.call_marks
         roles, only, has_messages = self._roles, self._only, rules.has_messages
         end_of_packages = self._end_of_packages()
-        special_call, sets_members = rules.special_call, rules.sets_members
+        special_call, sets_members, defines_at_line_start = rules.special_call, rules.sets_members, rules.defines_at_line_start
+        before_calls = frozenset(f"@<{call_marks}")
         supertypes = supertype_names(rules, text, starts, self._symbols)
         defined_on = self._names_defined_by_line()
         turns = self._turns(defined_on)
         next_turn = 0
-        is_narrowed = self._variables.is_narrowed
+        is_narrowed = variables_of.is_narrowed
+        narrowings: dict[str, tuple[Narrowing, ...]] = {}
+        """What is known somewhere of the value at the beginning of an expression."""
         found: defaultdict[str, list[Use]] = defaultdict(list)
-        line, n_found = 0, 0
+        line, end_of_line, n_found = 0, 0, 0
         function = -1
         variables: Mapping[str, str] = {}
         skipped: frozenset[str] = keywords
@@ -148,33 +156,36 @@ class _File:
         plain: dict[str, str] = {}
         """The receivers that are a name alone, by name."""
         defined: list[str] = []
-        match: re.Match[str] | None = None
-        chained: re.Match[str] | None = None
+        name, start = "", 0
+        chained = -1
+        """Where a member begins that another may follow; `chain` is the expression that ends with it."""
         chain = ""
-        """`chained` is a member that another may follow, `chain` the expression that ends with it."""
-        for following in self._names_of(only) if only else rules.name.finditer(text):
-            previous, match = match, following
+        for match in self._names_of(only) if only else rules.name.finditer(text):
+            previous, previous_start = name, start
             name = match[0]
             start = match.start()
-            if name in skipped and start < next_turn and text[start - 1] not in unskipped:
-                continue
+            before = text[start - 1]
+            if name in skipped:
+                if start < next_turn and before not in unskipped:
+                    continue
+                if name in keywords and (before != "." or name == "await" or not receivers_of.is_member(name, start)):
+                    continue
             if only and name != only:
-                continue
-            if name in keywords and (text[start - 1] != "." or name == "await" or not self._receivers.is_member(name, start)):
                 continue
             if start >= next_turn:
                 line = bisect_right(starts, start, line)
+                end_of_line = starts[line]
                 next_turn = starts[turns[bisect_right(turns, line)] - 1]
                 defined = defined_on.get(line, [])
-                if self._variables.function_of[line] != function:
-                    function = self._variables.function_of[line]
-                    variables = self._variables.visible(function)
+                if variables_of.function_of[line] != function:
+                    function = variables_of.function_of[line]
+                    variables = variables_of.visible(function)
                     receivers = {}
                 skipped = keywords if roles is not None or defined else keywords.union(variables)
             is_set = False
-            if name in defined and start not in supertypes:
+            if defined and name in defined and start not in supertypes:
                 defined.remove(name)
-                is_set = sets_members and text[start - 1] == "."
+                is_set = sets_members and before == "."
                 if not is_set:
                     continue
             if roles is not None:
@@ -186,75 +197,80 @@ class _File:
                     if n_found >= MAX_USES_PER_FILE:
                         break
                 continue
-            before = text[start - 1]
-            if before == "\n" and rules.defines_at_line_start:
+            if before == "\n" and defines_at_line_start:
                 continue
             end = match.end()
             after = text[end]
-            if start < end_of_packages and (after == "." or text[start - 1] == ".") and self._is_of_package(start, end):
+            if start < end_of_packages and (after == "." or before == ".") and self._is_of_package(start, end):
                 continue
             receiver = ""
             if before in member_marks:
-                if chained is not None and previous is chained and before == "." and previous.end() == start - 1:
+                is_adjacent = before == "." and previous_start + len(previous) == start - 1
+                if is_adjacent and previous_start == chained:
                     expression = chain
-                elif (
-                    before == "."
-                    and previous is not None
-                    and previous.end() == start - 1
-                    and text[previous.start() - 1] in BEFORE_PLAIN
-                ):
-                    expression = plain.get(previous[0], "")
+                elif is_adjacent and text[previous_start - 1] in BEFORE_PLAIN:
+                    expression = plain.get(previous, "")
                     if not expression:
-                        expression = self._receivers.before(start, previous)
-                        if previous[0].isidentifier():
-                            plain[previous[0]] = expression
+                        expression = receivers_of.before(start, previous, previous_start)
+                        if previous.isidentifier():
+                            plain[previous] = expression
                 else:
-                    expression = self._receivers.before(start, previous)
+                    expression = receivers_of.before(start, previous, previous_start)
                 if expression:
                     if after == ".":
-                        chained, chain = match, with_member(expression, name)
-                    receiver = (is_narrowed and self._variables.narrowed(expression, start)) or receivers.get(expression, "")
+                        chained, chain = start, with_member(expression, name)
+                    if is_narrowed:
+                        known = narrowings.get(expression)
+                        if known is None:
+                            known = narrowings[expression] = variables_of.narrowings_of(expression)
+                        if known:
+                            receiver = narrowed(expression, known, start)
                     if not receiver:
-                        receiver = receivers[expression] = self._variables.substituted(expression, function) or UNKNOWN
+                        receiver = receivers.get(expression, "")
+                        if not receiver:
+                            receiver = receivers[expression] = variables_of.substituted(expression, function) or UNKNOWN
             is_message = False
             if has_messages and before in _BEFORE_SELECTOR:
-                message = self._receivers.of_message(start, end)
+                message = receivers_of.of_message(start, end)
                 if message is None:
                     continue
                 is_message = message != ""
-                receiver = message and (self._variables.expression_at(message, start, function) or UNKNOWN)
+                receiver = message and (variables_of.expression_at(message, start, function) or UNKNOWN)
             if not receiver and name in variables:
                 continue
             if is_set and receiver[:1] != "<":
                 continue  # a member that only this statement defines
-            if start >= starts[line]:
+            if start >= end_of_line:
                 line = bisect_right(starts, start, line)
+                end_of_line = starts[line]
             usage: Usage = "read"
             arity, opening = -1, 0
-            may_follow = after not in " \t" or text[end + 1] in _AFTER_BLANK
             if start in supertypes:
                 usage = "inherit"
             elif is_message:
                 usage = "call"
-            elif after == "(" or (not has_messages and after in _BEFORE_CALL and may_follow and _CALL.match(text, end)):
-                usage = "call"
-                if rules.has_overloads:
-                    opening = text.index("(", end)
-                    arity = count_arguments(text, opening, rules)
-                elif receiver and (flat := _FLAT_ARGUMENTS.match(text, end)) is not None:
-                    # Only members of unknown receivers are compared by it.
-                    arity = flat[1].count(",") + 1 if flat[1].strip() else 0
-            elif (after in "[!" and special_call is not None and special_call.match(text, end)) or before in call_marks:
-                usage = "call"
-            elif before == "@":
-                usage = "decorate"
-            elif before == "<" and rules.has_markup and name[0].isupper() and text[start - 2] in _BEFORE_TAG:
-                usage = "call"
-            elif not receiver and after in "=:" and keyword_argument is not None and self._is_key(start, end, line):
-                usage = "key"
-                receiver = self._receivers.literal_type(start)
-            elif after in _BEFORE_WRITE and may_follow and _WRITE.match(text, end):
-                usage = "write"
+            elif before in before_calls or (after in _IN_USAGES and (after not in " \t" or text[end + 1] in _AFTER_BLANK)):
+                # Most names are between characters that make them neither called nor written.
+                may_follow = after not in " \t" or text[end + 1] in _AFTER_BLANK
+                if after == "(" or (not has_messages and after in _BEFORE_CALL and may_follow and _CALL.match(text, end)):
+                    usage = "call"
+                    if rules.has_overloads:
+                        opening = text.index("(", end)
+                        arity = count_arguments(text, opening, rules)
+                    elif receiver and (flat := _FLAT_ARGUMENTS.match(text, end)) is not None:
+                        # Only members of unknown receivers are compared by it.
+                        arity = flat[1].count(",") + 1 if flat[1].strip() else 0
+                elif (after in "[!" and special_call is not None and special_call.match(text, end)) or before in call_marks:
+                    usage = "call"
+                elif before == "@":
+                    usage = "decorate"
+                elif before == "<" and rules.has_markup and name[0].isupper() and text[start - 2] in _BEFORE_TAG:
+                    usage = "call"
+                elif not receiver and after in "=:" and keyword_argument is not None and self._is_key(start, end, line):
+                    usage = "key"
+                    receiver = receivers_of.literal_type(start)
+                elif after in _BEFORE_WRITE and may_follow and _WRITE.match(text, end):
+                    usage = "write"
             if only:
                 self._openings.append((opening, function))
             found[name].append(Use(line, usage, receiver, arity))

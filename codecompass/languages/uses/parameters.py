@@ -119,22 +119,29 @@ _MODIFIERS: Final = lazy.pattern(
 )
 
 _ANY_BRACKET: Final = frozenset("([{<>}])")
+_COMMA_OR_BRACKET: Final = lazy.pattern(r"[,()\[\]{}<>]")
 
 
 def split_outside_brackets(written: str) -> Iterator[str]:
     """Yields the parts between the commas outside brackets."""
+    if "," not in written:
+        if written.strip():
+            yield written
+        return
     if _ANY_BRACKET.isdisjoint(written):
         pieces = written.split(",")
         yield from pieces if pieces[-1].strip() else pieces[:-1]
         return
     depth, start = 0, 0
-    for index, character in enumerate(written):
-        if character in "([{<":
+    for match in _COMMA_OR_BRACKET.finditer(written):
+        character = match[0]
+        if character == ",":
+            if depth <= 0:
+                yield written[start : match.start()]
+                start = match.end()
+        elif character in "([{<":
             depth += 1
-        elif character in ")]}" or (character == ">" and written[index - 1 : index] not in ("-", "=")):
+        elif character != ">" or written[match.start() - 1 : match.start()] not in ("-", "="):
             depth -= 1
-        elif character == "," and depth <= 0:
-            yield written[start:index]
-            start = index + 1
     if written[start:].strip():
         yield written[start:]

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
@@ -55,6 +55,18 @@ _BEFORE_CALLBACK: Final = lazy.pattern(
 )
 """What precedes the parameters of a function that is given to a method."""
 _NOTHING: Final[Mapping[str, str]] = {}
+
+
+def narrowed(expression: str, narrowings: Iterable[Narrowing], at: int) -> str:
+    """Returns the expression with what the last of its `narrowings` around index `at` says; '' if none is around it."""
+    best: Narrowing | None = None
+    for each in narrowings:
+        if each.start <= at < each.end and (best is None or best.start <= each.start):
+            best = each
+    if best is None:
+        return ""
+    whole = best.expression + expression[len(best.value) :]
+    return whole if len(whole) <= MAX_RECEIVER else UNKNOWN
 
 
 class LocalVariables:
@@ -241,7 +253,7 @@ class LocalVariables:
                 self._note(name, typed(made["made"]), at, end_of_block(self._text, at))
             return
         start = found.start("method")
-        receiver = self.receivers.before(start, None)
+        receiver = self.receivers.before(start)
         whole = self.expression_at(receiver, start, function) if receiver else UNKNOWN
         if whole != UNKNOWN and len(whole) < MAX_RECEIVER - len(found["method"]) - 3:
             self._note(name, f"{whole}.{found['method']}{{}}", at, end_of_block(self._text, at))
@@ -278,7 +290,7 @@ class LocalVariables:
         first = known.get(name, UNKNOWN)
         if first == UNKNOWN:
             known[name] = expression
-        elif expression != UNKNOWN and expression.translate(_PLAIN) != first.translate(_PLAIN):
+        elif expression != first and expression != UNKNOWN and expression.translate(_PLAIN) != first.translate(_PLAIN):
             last = min(self._symbols[function].line_end, len(self._starts) - 1)
             self._note(name, expression, at, self._starts[last])
 
@@ -344,7 +356,11 @@ class LocalVariables:
     def expression_at(self, expression: str, at: int, function: int) -> str:
         """Returns what an expression is at index `at` of the text: with what a condition or a later declaration says about a
         value at its beginning, or else with the variable at its beginning replaced."""
-        return self.narrowed(expression, at) or self.substituted(expression, function)
+        first = FIRST_NAME.match(expression)
+        if first is None:
+            return expression
+        narrowings = self._narrowings.get(first[0])
+        return (narrowings is not None and self.narrowed(expression, at)) or self._substituted(expression, first, function)
 
     @property
     def is_narrowed(self) -> bool:
@@ -353,23 +369,27 @@ class LocalVariables:
 
     def narrowed(self, expression: str, at: int) -> str:
         """Returns the expression with what holds around index `at` alone about a value at its beginning; '' if nothing does."""
-        if not self._narrowings or (first := FIRST_NAME.match(expression)) is None or first[0] not in self._narrowings:
-            return ""
-        best: Narrowing | None = None
-        for each in self._narrowings[first[0]]:
-            is_inside = each.start <= at < each.end and expression.startswith(each.value)
-            if is_inside and expression[len(each.value) :][:1] in _AFTER_VALUE and (best is None or best.start <= each.start):
-                best = each
-        if best is None:
-            return ""
-        whole = best.expression + expression[len(best.value) :]
-        return whole if len(whole) <= MAX_RECEIVER else UNKNOWN
+        return narrowed(expression, self.narrowings_of(expression), at) if self._narrowings else ""
+
+    def narrowings_of(self, expression: str) -> tuple[Narrowing, ...]:
+        """Returns what holds somewhere about a value at the beginning of an expression."""
+        first = FIRST_NAME.match(expression)
+        return (
+            ()
+            if first is None
+            else tuple(
+                each
+                for each in self._narrowings.get(first[0], ())
+                if expression.startswith(each.value) and expression[len(each.value) :][:1] in _AFTER_VALUE
+            )
+        )
 
     def substituted(self, expression: str, function: int) -> str:
         """Returns the expression with a variable of `function` at its beginning replaced by the variable's expression."""
         first = FIRST_NAME.match(expression)
-        if first is None:
-            return expression
+        return expression if first is None else self._substituted(expression, first, function)
+
+    def _substituted(self, expression: str, first: re.Match[str], function: int) -> str:
         name = first[0]
         if self._fields and name == "self" and (field := _FIELD.match(expression)) is not None:
             value = self._fields.get((self._symbols[function].parent if function >= 0 else -1, field[1]), UNKNOWN)

@@ -258,9 +258,11 @@ def clean_signature(text: str, ending: str = "") -> str:
 
 
 _DOC_PREFIX = lazy.pattern(
-    r"^\s*(?:[rRbBuUfF]{0,2}(?:\"\"\"|'''|\"|')|/\*+!?|\*+/|\*(?=\s|>|$)>?|@(?=\s)|//[/!]?|#+!?|--[-|^]*|;+|%+|\{-[-|]?|=begin)\s?"
+    r"\s*(?:[rRbBuUfF]{0,2}(?:\"\"\"|'''|\"|')|/\*+!?|\*+/|\*(?=\s|>|$)>?|@(?=\s)|//[/!]?|#+!?|--[-|^]*|;+|%+|\{-[-|]?|=begin)\s?"
 )
-_DOC_SUFFIX = lazy.pattern(r"\s*(?:\"\"\"|'''|\*+/|-\}|\"|')\s*$")
+_DOC_SUFFIX = lazy.pattern(r"\s*(?:\"\"\"|'''|\*+/|-\}|\"|')$")
+_DOC_ENDS = frozenset("\"'/}")
+"""The last characters of what `_DOC_SUFFIX` matches."""
 
 
 def clean_doc(text: str) -> str:
@@ -269,7 +271,10 @@ def clean_doc(text: str) -> str:
         return ""
     words: list[str] = []
     for line in text[: 8 * DOC_LIMIT].splitlines():
-        bare = _DOC_SUFFIX.sub("", _DOC_PREFIX.sub("", line)).strip()
+        prefix = _DOC_PREFIX.match(line)
+        bare = (line if prefix is None else line[prefix.end() :]).strip()
+        if bare and bare[-1] in _DOC_ENDS:
+            bare = _DOC_SUFFIX.sub("", bare)
         if bare:
             words.append(bare)
         elif words:

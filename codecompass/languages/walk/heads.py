@@ -10,6 +10,7 @@ from codecompass import lazy
 from codecompass.languages.language import Definition, RuleContext
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, SymbolKind
+from codecompass.languages.walk.depth import with_shallow_comments
 from codecompass.languages.walk.preparation import masked
 from codecompass.languages.walk.source_text import comment_above_byte
 
@@ -37,7 +38,7 @@ def heads(
 
     def found(root: Node, context: RuleContext) -> Iterator[Definition]:
         text, line, counted = context.source, 1, 0
-        source = text if literals is None else bytes(masked(text, literals))
+        source = text if literals is None else bytes(masked(with_shallow_comments(text), literals))
         open_: list[tuple[int, Definition, list[Definition]]] = []
         for match in pattern.finditer(source):
             start = match.end("indent")

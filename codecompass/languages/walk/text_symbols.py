@@ -2,9 +2,9 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final
 
-from codecompass import lazy
 from codecompass.languages.language import HEAD_BYTES, MAX_COMMENTS, Language
 from codecompass.languages.records import DOC_LIMIT, DOCUMENT_KINDS, MAX_QUALIFIED_NAME, Import, Symbol
 from codecompass.languages.walk.extract import (
@@ -19,7 +19,6 @@ from codecompass.languages.walk.extract import (
 )
 from codecompass.languages.walk.text_rules import Entry
 
-_LINE_BREAK: Final = lazy.pattern(r"\n")
 _DELIMITERS: Final = (("/*", "*/"), ('"""', '"""'))
 """Marks of comments and descriptions of several lines: at their beginning and at their end."""
 
@@ -34,7 +33,7 @@ def outlined(language: Language, source: bytes, path: str) -> Extraction:
     """Returns what `language.outline` finds in the file at `path`."""
     assert language.outline is not None
     text = source.decode("utf-8", "replace")
-    starts = [0, *(match.end() for match in _LINE_BREAK.finditer(text))]
+    starts = list(accumulate([len(line) + 1 for line in text.split("\n")], initial=0))[:-1]
     symbols: list[Symbol] = []
     imports: list[Import] = []
     around: list[tuple[int, Entry]] = []
