@@ -306,7 +306,7 @@ def surroundings(
     counts: Counter[int] = Counter()
     for place in places:
         for row in _used_at(neighbours, place):
-            if row.kind in USED_KINDS and role_of(row.path).rank == 0:
+            if row.kind in USED_KINDS and row.role_rank == 0:
                 used.setdefault(row.id, (row, place))
                 counts[row.id] += 1
     users: dict[int, tuple[SymbolRow, RankedPlace]] = {}

@@ -4,6 +4,7 @@ The outline is made from the facts alone. Both raise FileNotFound for a file tha
 """
 
 import difflib
+import os
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -145,6 +146,8 @@ def known_file(snapshot: Snapshot, path: str, workspace: str) -> FileRow:
     file = snapshot.facts.file(relative) or snapshot.facts.file(without_lines(relative))
     if file is not None and file.status == "indexed":
         return file
+    if (linked := _through_link(snapshot, relative, workspace)) is not None:
+        return linked
     if file is not None:
         raise FileNotFound(
             f"{relative} is not indexed: {file.reason}. index_status with this path (on the command line: codecompass status "
@@ -165,6 +168,24 @@ def known_file(snapshot: Snapshot, path: str, workspace: str) -> FileRow:
     similar = similar_paths(snapshot, relative)
     hint = f" Similar: {', '.join(similar)}." if similar else " Search for it with search_code."
     raise FileNotFound(f"no indexed file has the path {relative[:200]}.{hint}", path=relative[:200], similar_paths=similar)
+
+
+_MAX_LINK_PARTS: Final = 64
+"""Directories of a path among which a link is looked for."""
+
+
+def _through_link(snapshot: Snapshot, path: str, workspace: str) -> FileRow | None:
+    """Returns the indexed file that a path leads to through a symbolic link within the workspace, None if it does not."""
+    parts = without_lines(path).strip("/").split("/")
+    for end in range(1, min(len(parts), _MAX_LINK_PARTS) + 1):
+        link = "/".join(parts[:end])
+        row = snapshot.facts.file(link)
+        if row is None or row.reason != "symlink":
+            continue
+        target = os.path.relpath(os.path.realpath(os.path.join(workspace, link)), workspace)
+        found = None if target.startswith("..") else snapshot.facts.file("/".join((target, *parts[end:])))
+        return found if found is not None and found.status == "indexed" else None
+    return None
 
 
 def _matching(snapshot: Snapshot, path: str) -> list[str]:

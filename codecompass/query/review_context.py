@@ -17,7 +17,6 @@ from codecompass.query.source_lines import lines_of
 from codecompass.query.words.query_words import name_parts
 from codecompass.query.words.review_comment import ReviewComment, is_name_of_code, naming
 from codecompass.scan.git_change_history import ChangeHistory
-from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import FileRow, IndexedFile, SymbolRow
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
@@ -143,7 +142,7 @@ def _defined(snapshot: Snapshot, name: str, own: FileRow, imported: set[str], ga
         for row in snapshot.facts.symbols_named(parts[-1], LOOKED_UP)
         if row.name == parts[-1]
         and row.kind not in _NOT_MEANT
-        and role_of(row.path).rank == 0
+        and row.role_rank == 0
         and (len(parts) == 1 or name_parts(row.qualified_name)[-len(parts) :] == parts)
     ]
     if any(row.file_id == own.id for row in rows):

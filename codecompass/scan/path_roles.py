@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from codecompass import lazy
 from codecompass.languages.words import split_identifier, word_set
@@ -77,6 +77,9 @@ MAX_WORDS_ABOVE: Final = 256
 """Words kept of the directories above a file's own; without a limit, memory would grow with the square of a tree's depth."""
 
 
+GENERATED_RANK: Final = 3
+
+
 class PathRole(Struct, frozen=True):
     """The kind of a file by its path. Several can be true (a vendored test)."""
 
@@ -97,7 +100,7 @@ class PathRole(Struct, frozen=True):
         if self.is_vendored:
             return 4
         if self.is_generated:
-            return 3
+            return GENERATED_RANK
         if self.is_test:
             return 2
         return 1 if self.is_example or self.is_prose or self.is_data else 0
@@ -135,6 +138,12 @@ def role_of(path: str) -> PathRole:
         has_declarations=own.has_declarations,
         is_header=own.is_header,
     )
+
+
+def role_of_file(path: str, rank: int) -> PathRole:
+    """Returns the kind of an indexed file, whose text may say that it is generated: then its rank does."""
+    role = role_of(path)
+    return role if rank != GENERATED_RANK or role.is_generated else structs.replace(role, is_generated=True)
 
 
 @lru_cache(maxsize=KNOWN_PATHS)

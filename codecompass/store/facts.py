@@ -52,7 +52,8 @@ IMPORT_LANGUAGE: Final = _LANGUAGE.format("i", 1)
 
 SYMBOL_COLUMNS: Final = (
     f"s.id, s.file_id, f.path, {SYMBOL_LANGUAGE}, s.parent_id, s.name, s.kind, s.qualified_name, s.line_start, s.line_end, "
-    "s.ordinal, s.signature, s.visibility, s.doc, (SELECT p.kind FROM symbols p WHERE p.id = s.parent_id), f.language"
+    "s.ordinal, s.signature, s.visibility, s.doc, (SELECT p.kind FROM symbols p WHERE p.id = s.parent_id), f.language, "
+    "f.role_rank"
 )
 _UNBOUND: Final = ", ".join(f"'{kind}'" for kind in sorted(UNBOUND_KINDS))
 SYMBOL_ORDER: Final = "f.path, s.line_start, s.ordinal, s.id"
@@ -103,7 +104,7 @@ class FactsReader:
         """Returns the files of `ids` by id; ids that do not exist are missing."""
         found, missing = _known(None if self.kept is None else self.kept.files, ids)
         for batch in _batches(missing):
-            statement = f"SELECT id, path, language, line_count FROM files WHERE id IN ({_placeholders(batch)})"
+            statement = f"SELECT id, path, language, line_count, role_rank FROM files WHERE id IN ({_placeholders(batch)})"
             for row in self._rows(statement, batch):
                 file = found[row[0]] = IndexedFile(*row)
                 if self.kept is not None:
@@ -333,7 +334,7 @@ class FactsReader:
     def uses(self, file_ids: Iterable[int], name: str) -> Iterator[tuple[IndexedFile, tuple[Use, ...]]]:
         """Yields the files of `file_ids` that use `name`, in no order, each with its uses sorted by line: once for each language
         of code in it that does, as a file of that language. Reads lazily."""
-        columns = "f.id, f.path, f.language, f.line_count, u.names"
+        columns = "f.id, f.path, f.language, f.line_count, f.role_rank, u.names"
         for batch in _batches(list(file_ids)):
             statement = (
                 f"SELECT {columns} FROM uses u JOIN files f ON f.id = u.file_id WHERE u.file_id IN ({_placeholders(batch)})"

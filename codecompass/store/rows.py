@@ -55,6 +55,8 @@ class IndexedFile(Struct, frozen=True, gc=False):
     language: str
     """That of the file, or of the code in it that is meant."""
     line_count: int
+    role_rank: int = 0
+    """That of its role (see `path_roles.role_of_file`)."""
 
 
 class DefinitionSpan(Struct, frozen=True, gc=False):
@@ -92,6 +94,8 @@ class SymbolRow(Struct, frozen=True, gc=False):
     """None at the top level of a file."""
     file_language: str = ""
     """The language of its file."""
+    role_rank: int = 0
+    """That of the role of its file (see `path_roles.role_of_file`)."""
 
 
 class ImportRow(Struct, frozen=True):

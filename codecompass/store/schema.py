@@ -34,7 +34,7 @@ CREATE TABLE files (
     is_parsed INTEGER NOT NULL,    -- 0: text only so far, symbols still to come
     encoding TEXT NOT NULL,        -- '' for UTF-8
     long_lines INTEGER NOT NULL,   -- lines whose text is left out because they are too long
-    role_rank INTEGER NOT NULL     -- of its path: product code 0, see path_roles.py
+    role_rank INTEGER NOT NULL     -- of its path, and of what its text says (generated.py): product code 0, see path_roles.py
 );
 CREATE TABLE symbols (
     id INTEGER PRIMARY KEY,

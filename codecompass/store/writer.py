@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from codecompass.languages.imports import path_tails
 from codecompass.languages.words import split_identifier
-from codecompass.scan.path_roles import role_of
+from codecompass.scan.path_roles import GENERATED_RANK, role_of
 from codecompass.scan.walk import ScannedFile, SkippedFile
 from codecompass.store.forks import ForkSource
 from codecompass.store.import_edges import INSERT_LANGUAGE, ImportEdges
@@ -242,7 +242,8 @@ class IndexWriter:
             file.encoding,
             file.long_lines,
         )
-        file_id = self._write_row(file.path, entry, row)
+        rank = max(role_of(file.path).rank, GENERATED_RANK) if file.is_generated else role_of(file.path).rank
+        file_id = self._write_row(file.path, entry, row, rank)
         self._edges.write_roots(file_id, file.roots)
         if entry is None or entry.status != "indexed":
             tails = [(tail, file_id) for tail in path_tails(file.path)]
@@ -273,24 +274,23 @@ class IndexWriter:
         entry = self.manifest.get(file.path)
         stat = (file.size, file.mtime_ns, file.ctime_ns, file.inode)
         row = ("skipped", file.reason, "", *stat, file.content_hash, file.blob_id, 0, 0, 0, 1, "", 0)
-        file_id = self._write_row(file.path, entry, row)
+        file_id = self._write_row(file.path, entry, row, role_of(file.path).rank)
         self.manifest[file.path] = ManifestEntry(
             file_id, "skipped", file.reason, "", *stat, file.content_hash, 0, is_parsed=True, blob_id=file.blob_id
         )
 
-    def _write_row(self, path: str, entry: ManifestEntry | None, row: tuple[object, ...]) -> int:
+    def _write_row(self, path: str, entry: ManifestEntry | None, row: tuple[object, ...], rank: int) -> int:
         """Writes the manifest row of a file, after removing the data of its earlier content. Returns its id."""
         if entry is None:
             self._next_file += 1
-            rank = role_of(path).rank
             self.epoch.execute(f"INSERT INTO files VALUES (?, ?{', ?' * len(row)}, ?)", (self._next_file, path, *row, rank))
             return self._next_file
         self._remove_content(path, entry, keeps_path=row[0] == "indexed")
         self.epoch.execute(
             "UPDATE files SET status = ?, reason = ?, language = ?, size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, "
             "content_hash = ?, blob_id = ?, line_count = ?, chunk_count = ?, symbol_count = ?, is_parsed = ?, "
-            "encoding = ?, long_lines = ? WHERE id = ?",
-            (*row, entry.id),
+            "encoding = ?, long_lines = ?, role_rank = ? WHERE id = ?",
+            (*row, rank, entry.id),
         )
         return entry.id
 

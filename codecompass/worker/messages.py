@@ -46,6 +46,7 @@ class FileText(Struct, frozen=True, array_like=True, tag="text"):
     - `line_count`, `chunks`: of the text; no chunks when unchanged.
     - `roots`: what the file says about module names, if it is a configuration file.
     - `encoding`: Python's name of it, empty for UTF-8; `long_lines`: lines that were too long, whose text is left out.
+    - `is_generated`: whether it says that a program wrote it (see `scan/generated.py`).
     - `has_symbols`: whether the language has symbols; `will_parse`: whether a `FileSymbols` follows.
     """
 
@@ -66,6 +67,7 @@ class FileText(Struct, frozen=True, array_like=True, tag="text"):
     blob_id: bytes = b""
     encoding: str = ""
     long_lines: int = 0
+    is_generated: bool = False
 
 
 class FileSymbols(Struct, frozen=True, array_like=True, tag="symbols"):

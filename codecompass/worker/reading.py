@@ -19,6 +19,7 @@ from codecompass.scan.classify import Text, classify, looks_binary, text_limits
 from codecompass.scan.editorconfig import charset_of
 from codecompass.scan.encodings import UTF8, no_charset
 from codecompass.scan.files import BINARY_PROBE_BYTES, GROWTH_BYTES, open_below, trusted_mtime
+from codecompass.scan.generated import GENERATED_HEAD_BYTES, says_generated
 from codecompass.units import MIB, SECONDS
 from codecompass.worker.messages import Batch, FileTask, FileText
 from codecompass.worker.parsing import CpuTimeExceeded, interrupting_limit
@@ -114,6 +115,7 @@ def _answered(batch: Batch, task: FileTask, stamp: _Stamp, content: bytes, split
         roots=_module_roots(task.path, source),
         encoding="" if classified.encoding == UTF8 else classified.encoding,
         long_lines=classified.long_lines,
+        is_generated=says_generated(source[:GENERATED_HEAD_BYTES]),
     )
     return FileReading(answer, source)
 
@@ -142,6 +144,7 @@ def _answer(
     roots: tuple[ModuleRoot, ...] = (),
     encoding: str = "",
     long_lines: int = 0,
+    is_generated: bool = False,
 ) -> FileText:
     return FileText(
         path=task.path,
@@ -159,6 +162,7 @@ def _answer(
         blob_id=stamp.blob_id,
         encoding=encoding,
         long_lines=long_lines,
+        is_generated=is_generated,
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from codecompass.errors import IndexDamaged, PermissionDenied
+from codecompass.scan.path_roles import GENERATED_RANK
 from codecompass.store.epochs import require_compatible
 from codecompass.store.index import inspect_index
 from codecompass.store.layout import HomeLayout, ProjectLayout, replace_file
@@ -114,3 +115,14 @@ def test_a_file_of_which_the_disk_takes_a_part_at_a_time_is_written_whole(tmp_pa
     replace_file(tmp_path / "CURRENT", b"0123456789")
 
     assert (tmp_path / "CURRENT").read_bytes() == b"0123456789"
+
+
+def test_a_file_is_as_generated_as_its_latest_text_says(layout):
+    def rank(*, is_generated: bool) -> int:
+        with open_writer(layout, fresh=False) as writer:
+            writer.write_text(FileText("a.py", "indexed", is_generated=is_generated, content_hash=b"1" if is_generated else b"2"))
+            writer.publish(completeness="complete", ref="main", commit="", rules_fingerprint="")
+        with closing(sqlite3.connect(layout.facts(require_compatible(layout).epoch))) as connection:
+            return int(connection.execute("SELECT role_rank FROM files").fetchone()[0])
+
+    assert [rank(is_generated=each) for each in (False, True, False)] == [0, GENERATED_RANK, 0]

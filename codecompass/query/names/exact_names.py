@@ -16,7 +16,7 @@ from codecompass.languages.records import CLASS_LIKE, DOCUMENT_KINDS, FUNCTION_L
 from codecompass.query.filters import has_kind, passes
 from codecompass.query.search_hits import KIND_WEIGHT
 from codecompass.query.words.query_words import name_parts
-from codecompass.scan.path_roles import role_of
+from codecompass.scan.path_roles import role_of_file
 from codecompass.store.rows import SymbolRow
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
@@ -73,7 +73,7 @@ def without_declarations(rows: Sequence[SymbolRow]) -> list[SymbolRow]:
 
 
 def _place_in_order(row: SymbolRow, defined: "_Defined", *, is_inner: bool) -> tuple[object, ...]:
-    role = role_of(row.path)
+    role = role_of_file(row.path, row.role_rank)
     is_member = row.parent_kind in CLASS_LIKE
     return (
         row.kind in _NO_DEFINITION,

@@ -18,7 +18,7 @@ from codecompass.query.filters import has_kind
 from codecompass.query.search_hits import KIND_WEIGHT, PlaceType, RankedPlace, Signals
 from codecompass.query.words.query_words import STOP_WORDS, Coverage, WantedWords, could_name, name_parts
 from codecompass.query.words.retrieval import Candidates, ChunkKey, FileCandidate, NamedSymbol, Weights
-from codecompass.scan.path_roles import PRODUCT_CODE, PathRole, role_of, words_of
+from codecompass.scan.path_roles import PRODUCT_CODE, PathRole, role_of_file, words_of
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.snapshot import ChunkHit
 
@@ -218,9 +218,9 @@ class _Scales:
         self._exponent = weights.role
         self._known: dict[PathRole, float] = {}
 
-    def of(self, path: str) -> float:
-        """Returns the factor for the file at a path."""
-        role = role_of(path)
+    def of(self, file: IndexedFile) -> float:
+        """Returns the factor for a file."""
+        path, role = file.path, role_of_file(file.path, file.role_rank)
         known = self._known.get(role)
         if known is None:
             known = role_scale(path, role, self._found) ** self._exponent
@@ -264,7 +264,7 @@ def _score(
         score += weights.text * text.best / best.best + weights.spread * text.mass / best.mass
     if definitions:
         score += _definition_score(definitions[0], weights)
-    scale = scales.of(candidate.file.path)
+    scale = scales.of(candidate.file)
     return _FileScore(score * scale, scale, path.recall, definitions, text.chunks, candidate.path_bm25)
 
 

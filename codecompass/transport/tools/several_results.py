@@ -111,12 +111,15 @@ def _page(call: ToolCall, request: SearchCode | LocateSymbol, answers: Answers) 
     weak = bool(everything) and all(reply.weak for reply in everything)
     if weak and merged.results:
         notice = WEAK_EVERYWHERE
+    units = {reply.unit for reply in everything}
     return SearchCodeReply(
         weak=weak,
         notice="" if is_verbatim else notice,
         results=merged.results,
         query_intent=next((reply.query_intent for reply in searched), "natural_language"),
         total_candidates=total,
+        unit=units.pop() if len(units) == 1 else "place",
+        is_counted=all(reply.is_counted for reply in everything),
         offset=request.offset,
         next_offset=next_offset,
         is_verbatim=is_verbatim,

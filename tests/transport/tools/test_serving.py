@@ -355,3 +355,20 @@ async def test_health_needs_no_project(tmp_path):
         reply = await serving.call("health_check", Client(transport="http"))
 
     assert (reply["status"], reply["projects"]) == ("ready", [])
+
+
+@pytest.mark.parametrize("is_absolute", [False, True])
+async def test_a_path_through_a_link_leads_to_the_file_where_it_is(tmp_path, is_absolute):
+    project = TestWorkspace(tmp_path / "project", tmp_path / "home")
+    project.write({"shared/votes.py": "def count_votes(): pass\n", "packages/a/main.py": "import votes\n"})
+    (tmp_path / "project" / "packages" / "a" / "shared").symlink_to("../../shared")
+    await project.sync()
+    path = "packages/a/shared/votes.py"
+
+    async with open_serving(project.home) as serving:
+        await serving.registry.run(Registry.register, project.root)
+        outline = await serving.call(
+            "get_file_outline", workspace=project.root, path=f"{project.root}/{path}" if is_absolute else path
+        )
+
+    assert (outline["file_path"], outline["symbols"][0]["name"]) == ("shared/votes.py", "count_votes")

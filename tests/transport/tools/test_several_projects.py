@@ -114,3 +114,14 @@ async def test_one_project_in_which_it_fits_is_enough(projects):
     reply = await ask(projects, "search_code", query="how are shaders of a graphics device compiled")
 
     assert "weak" not in reply
+
+
+@pytest.mark.parametrize(("lines", "is_counted"), [(3, True), (6_000, False)])
+async def test_a_total_is_exact_only_if_it_is_in_each_project(projects, lines, is_counted):
+    projects[0].write({f"many{number}.py": "votes = 1\n" * (lines // 3) for number in range(3)})
+    await projects[0].sync()
+
+    reply = await ask(projects, "search_code", query="votes = 1", mode="literal")
+
+    assert (reply["unit"], reply.get("is_counted", True)) == ("line", is_counted)
+    assert reply["total_candidates"] == lines or (not is_counted and 1_000 <= reply["total_candidates"] < lines)
