@@ -124,7 +124,8 @@ def _outlines(root: Path) -> Iterator[Question]:
         def check(answer: dict, path: str = path) -> None:
             found = {(node["name"], node["line_start"], node["kind"] in TYPES) for node in _flat(answer["symbols"])}
             is_whole = answer["metadata"]["result_completeness"] != "truncated"
-            assert found == told[path] if is_whole else found and found < told[path]
+            # What is left out may be members that are neither functions nor types.
+            assert found == told[path] if is_whole else found and found <= told[path]
 
         yield Question("get_file_outline", {"path": path, "limit": 10_000}, check)
 

@@ -144,9 +144,9 @@ def resume(
 )
 @cluster_options
 @asyncclick.option(
-    "--timeout", "seconds", type=asyncclick.FloatRange(0), default=600.0, metavar="SECONDS", help="600 unless given."
+    "--timeout", "seconds", type=asyncclick.IntRange(0), default=600, metavar="SECONDS", help="600 unless given."
 )
-def drain(invocation: Invocation, /, seconds: float, cluster_url: str | None, cluster_prefix: str | None) -> int:
+def drain(invocation: Invocation, /, seconds: int, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Waits until no repository is worked on."""
 
     with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
