@@ -143,9 +143,7 @@ def resume(
     chooses_project=False,
 )
 @cluster_options
-@asyncclick.option(
-    "--timeout", "seconds", type=asyncclick.IntRange(0), default=600, metavar="SECONDS", help="600 unless given."
-)
+@asyncclick.option("--timeout", "seconds", type=asyncclick.IntRange(0), default=600, metavar="SECONDS", help="600 unless given.")
 def drain(invocation: Invocation, /, seconds: int, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Waits until no repository is worked on."""
 
