@@ -51,6 +51,16 @@ LONG = Allowance(memory=32 * MIB, tasks=60, handles=60)
 SEED = 8
 
 
+async def recovered(server):
+    """Returns the health of a server once no project of it has failed; the last answer after a minute."""
+    health = await server.health()
+    with trio.move_on_after(60):
+        while health["status"] == "error":
+            await trio.sleep(1)
+            health = await server.health()
+    return health
+
+
 @pytest.mark.invariant(
     "Nothing is lost, wrong or left behind while workers die, disks fill, mounts hang, permissions go, clocks jump, "
     "files are linked, repositories move and old indexes are taken up, one project or many"
@@ -129,7 +139,8 @@ async def test_nothing_is_lost_wrong_or_kept_while_everything_fails_now_and_then
                 for editor in editors:
                     nursery.start_soon(editor.run)
             await crowd.check()
-            health = await server.health()
+            # The last fault may have ended a job a moment ago; what it left is mended by the next one.
+            health = await recovered(server)
             assert await server.end() == 0
 
     outcomes = sum((editor.outcomes for editor in editors), start=Counter())
@@ -147,6 +158,8 @@ async def test_nothing_is_lost_wrong_or_kept_while_everything_fails_now_and_then
     }  # fmt: skip
     assert crowd.outcomes["right"] >= 10
     assert upgrades.outcomes["right"] == len(upgrades.taken_up) > 0
-    assert health["status"] in ("ready", "indexing", "warming"), health
+    assert health["status"] in ("ready", "indexing", "warming"), [
+        each for each in health["projects"] if each["index_status"] == "error"
+    ]
     allowance = SHORT if soak_scale == 1 else LONG
     assert not leaks(samples, allowance), samples
