@@ -216,7 +216,7 @@ class SegmentCache:
         for _ in range(FETCHES):
             digest, size = blake3(), 0
             try:
-                with target.open("wb", buffering=0) as out:
+                with target.open("wb") as out:
                     for block in self._store.blocks(file.key):
                         digest.update(block)
                         size += len(block)

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from msgspec.structs import replace
+
 from codecompass import lazy
 from codecompass.languages.binding import Binding, Members
 from codecompass.languages.display import DECORATORS, Display
@@ -439,40 +441,6 @@ JAVASCRIPT = Language(
     regions=TAGGED_STRINGS,
 )
 
-TYPESCRIPT = Language(
-    grammar="typescript",
-    rules=TYPED_RULES,
-    comment_starts=(b"//", b"/*"),
-    prepare=prepare,
-    tests=TESTS,
-    registers=registered,
-    path_module=ecmascript_module,
-    imports=ECMASCRIPT_IMPORTS,
-    before_walk=note_exports,
-    doc=doc_comment,
-    uses=typescript_rules,
-    binding=BINDING,
-    members=MEMBERS,
-    types=TYPES,
-    display=DISPLAY,
-    regions=TAGGED_STRINGS,
-)
+TYPESCRIPT = replace(JAVASCRIPT, grammar="typescript", rules=TYPED_RULES, prepare=prepare, uses=typescript_rules)
 
-TSX = Language(
-    grammar="tsx",
-    rules=TYPED_RULES,
-    comment_starts=(b"//", b"/*"),
-    prepare=with_const,
-    tests=TESTS,
-    registers=registered,
-    path_module=ecmascript_module,
-    imports=ECMASCRIPT_IMPORTS,
-    before_walk=note_exports,
-    doc=doc_comment,
-    uses=script_rules,
-    binding=BINDING,
-    members=MEMBERS,
-    types=TYPES,
-    display=DISPLAY,
-    regions=TAGGED_STRINGS,
-)
+TSX = replace(JAVASCRIPT, grammar="tsx", rules=TYPED_RULES)

@@ -70,7 +70,6 @@ def script_rules() -> LexicalRules:
             declared(after("catch") + r"\s*+\((?P<names>[\w$]++)"),
             declared(after("function") + r"\s*+[\w$]*+\s*+(?:<[^<>()]*+>)?\((?P<parameters>[^()]*+)\)"),
         ),
-        is_strict=True,
         keyword_argument=re.compile(r":(?!:)"),
         has_markup=True,
         sets_members=True,

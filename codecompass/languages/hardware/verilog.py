@@ -22,6 +22,7 @@ from codecompass.languages.nodes import Node
 from codecompass.languages.records import CLASS_LIKE, Import, SymbolKind
 from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
 from codecompass.languages.uses.patterns import BLOCK, DOLLAR_NAME, DOUBLE, SLASHES, any_of
+from codecompass.languages.walk.heads import MAX_OPEN, closed
 from codecompass.languages.walk.node_rules import defines, descend, imports, reach, written
 from codecompass.languages.words import word_set
 
@@ -155,8 +156,6 @@ _BLOCK: Final = re.compile(
 )
 """The first and the last word of a block, at the beginning of a line the first; comments and strings, in which none begins."""
 
-_MAX_OPEN: Final = 50
-
 
 def recover(root: Node, context: RuleContext) -> Iterator[Definition]:
     """Yields the blocks of a file that the grammar cannot parse: it knows few macros, and one hides the class around it."""
@@ -170,7 +169,7 @@ def recover(root: Node, context: RuleContext) -> Iterator[Definition]:
             if index is not None:
                 last = line + source.count(b"\n", counted, match.start())
                 while len(open_) > index:
-                    yield from _closed(open_, last)
+                    yield from closed(open_, last)
             continue
         word = (match["word"] or match["routine"] or b"").decode()
         name = match["name"] or (re.split(rb"[\s\]:]", match["head"].rstrip())[-1] if match["head"] is not None else b"")
@@ -185,7 +184,7 @@ def recover(root: Node, context: RuleContext) -> Iterator[Definition]:
         found = Definition(
             name.decode("utf-8", "replace"), kind, root, signature=head.decode("utf-8", "replace"), start_line=line, end_line=line
         )
-        if len(open_) >= _MAX_OPEN:
+        if len(open_) >= MAX_OPEN:
             continue
         if b"extern" in before or b"pure" in before:
             if open_:
@@ -195,17 +194,7 @@ def recover(root: Node, context: RuleContext) -> Iterator[Definition]:
         else:
             open_.append((word, found, []))
     while open_:
-        yield from _closed(open_, line)
-
-
-def _closed(open_: list[tuple[str, Definition, list[Definition]]], last: int) -> Iterator[Definition]:
-    """Takes the innermost open block: it becomes a member of the one around it, or is yielded."""
-    _, definition, members = open_.pop()
-    whole = replace(definition, end_line=last, members=tuple(members))
-    if open_:
-        open_[-1][2].append(whole)
-    else:
-        yield whole
+        yield from closed(open_, line)
 
 
 def package_import(node: Node, context: RuleContext) -> Iterator[Found]:

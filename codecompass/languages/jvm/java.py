@@ -262,7 +262,6 @@ def lexical_rules() -> LexicalRules:
         ),
         parameters="type_first",
         has_implicit_members=True,
-        is_strict=True,
     )
     return of_jvm(rules)
 

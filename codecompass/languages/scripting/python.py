@@ -235,7 +235,6 @@ def lexical_rules() -> LexicalRules:
             declared(r"(?<!\w)(?P<names>\w++)[ \t]*+:=(?P<value>[^\n]*+)", ":="),
             declared(after("lambda") + r"\s++(?P<names>[\w,\s*]{1,200}):"),
         ),
-        is_strict=True,
         keyword_argument=re.compile(r"=(?!=)\S"),
         keys_of_type="parentheses",
         pairs=".items()",

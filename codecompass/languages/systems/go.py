@@ -250,7 +250,6 @@ def lexical_rules() -> LexicalRules:
             declared(after("func") + r"\((?P<parameters>[^()]*+)\)"),
         ),
         parameters="type_last",
-        is_strict=True,
         keyword_argument=re.compile(r":(?!=)"),
         special_call=re.compile(r"\[[^\[\](){}\n]*+(?>(?:\[[^\[\]\n]*+\][^\[\](){}\n]*+)*)\]\("),  # `name[T](`
         keys_of_type="braces",

@@ -338,7 +338,6 @@ def lexical_rules() -> LexicalRules:
             ),
             declared(r"\|(?P<parameters>[^|\n]*+)\|"),
         ),
-        is_strict=True,
         keyword_argument=re.compile(r":(?!:)"),
         namespace_roots=word_set("System std core alloc"),
         special_call=re.compile(r"![ \t]*+[\[{]"),  # a macro

@@ -336,7 +336,6 @@ def lexical_rules() -> LexicalRules:
             ),
             declared(r"\|(?P<names>[^|\n]*+)\|"),
         ),
-        is_strict=True,
         keyword_argument=re.compile(r":(?!:)"),
         namespace_roots=word_set("std"),
         keys_of_type="braces",

@@ -155,8 +155,6 @@ class LexicalRules(Struct, frozen=True, kw_only=True):
     """Names of namespaces from outside, in which a repository can define something too."""
     package_line: re.Pattern[str] | None = None
     """A line that names a package, and no definition: the group `what` is `package`, or `import` with a definition at its end."""
-    is_strict: bool = False
-    """Whether a bare name can only be defined in its file, imported, or from outside the repository."""
     has_implicit_members: bool = False
     """Whether a bare name may be a member of the enclosing class."""
     defines_at_line_start: bool = False

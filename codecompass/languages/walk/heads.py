@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -45,7 +45,7 @@ def heads(
             line += source.count(b"\n", counted, start)
             counted = start
             while open_ and open_[-1][0] <= start:
-                yield from _closed(open_)
+                yield from closed(open_)
             eol = source.find(b"\n", start)
             eol = len(source) if eol < 0 else eol
             head = text[start : start + len(source[start:eol].rstrip())].decode("utf-8", "replace")
@@ -67,7 +67,7 @@ def heads(
             )
             open_.append((end if is_block else start, definition, []))
         while open_:
-            yield from _closed(open_)
+            yield from closed(open_)
 
     return found
 
@@ -98,15 +98,22 @@ def _end(source: bytes, eol: int, indent: bytes, closer: bytes, is_strict: bool)
     return last
 
 
+MAX_OPEN: Final = 50
+"""Definitions one in another."""
+
 MAX_RECOVERED: Final = 200_000
 """Bytes of a definition that is found by its first line."""
 
 
-def _closed(open_: list[tuple[int, Definition, list[Definition]]]) -> Iterator[Definition]:
-    """Takes the innermost open definition: it becomes a member of the one around it, or is yielded."""
+_Opener = TypeVar("_Opener")
+
+
+def closed(open_: list[tuple[_Opener, Definition, list[Definition]]], last: int | None = None) -> Iterator[Definition]:
+    """Takes the innermost open definition: it becomes a member of the one around it, or is yielded. `last` is its last line, if
+    that was not known before."""
     _, definition, members = open_.pop()
-    whole = replace(definition, members=tuple(members))
-    if open_ and len(open_) < 50:
+    whole = replace(definition, members=tuple(members), end_line=definition.end_line if last is None else last)
+    if open_ and len(open_) < MAX_OPEN:
         open_[-1][2].append(whole)
     else:
         yield whole
