@@ -25,6 +25,7 @@ from codecompass.protocol.replies import SearchEvidence
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Narrowing
 from codecompass.store.word_summary import WordSummary
+from codecompass.tracing import N_REPOSITORIES, part
 from codecompass.units import SECONDS
 
 LISTED_SECONDS: Final = 2 * SECONDS
@@ -88,7 +89,8 @@ class Libraries:
         """
         generation, until = head.generation, trio.current_time() + seconds
         if head.in_segments and not self._generations.is_here(generation):
-            await self.fetches.run_shared(generation, lambda: self._generations.fetch(generation), seconds)
+            with part("fetch_segments", kind="client"):
+                await self.fetches.run_shared(generation, lambda: self._generations.fetch(generation), seconds)
 
         def in_thread() -> T:
             with self._generations.snapshot(generation, is_exact=is_exact) as snapshot:
@@ -109,7 +111,8 @@ class Libraries:
         fetched in time."""
         until = time.monotonic() + seconds * SUMMARIES_SHARE
         read = partial(self._generations.summaries, generations, lambda: time.monotonic() > until)
-        return await self.fetches.run(read, seconds)
+        with part("read_summaries", {N_REPOSITORIES: len(generations)}):
+            return await self.fetches.run(read, seconds)
 
     async def ask_across(self, work: Callable[[Across], T], seconds: float) -> T:
         """Runs `work`, which queries many generations, in a thread and returns its result."""

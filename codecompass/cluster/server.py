@@ -29,7 +29,7 @@ from codecompass.actors.job_state import JobHandle
 from codecompass.cluster import health
 from codecompass.cluster.access import Tokens
 from codecompass.cluster.answers import AnswerSettings, LibraryAnswers, LibraryCommits, LibraryWorkspaces
-from codecompass.cluster.audit import audit_of
+from codecompass.cluster.audit import audit_of, traced_as
 from codecompass.cluster.authentication import Authenticator, trusted_proxy
 from codecompass.cluster.calls import EngineCalls
 from codecompass.cluster.engine import Engine, EngineUnavailable
@@ -57,12 +57,13 @@ from codecompass.protocol.metadata import bare_metadata
 from codecompass.settings import Settings
 from codecompass.store.job_log import JobRecord
 from codecompass.store.mapped_files import guard_mapped_files
+from codecompass.tracing import Traces
 from codecompass.transport.call_records import Measures
 from codecompass.transport.health import Moment
 from codecompass.transport.http.exposition import MEDIA_TYPE
 from codecompass.transport.http.guards import guard
 from codecompass.transport.http.limits import HttpLimits
-from codecompass.transport.http.metrics import Supervision, render
+from codecompass.transport.http.metrics import Supervision, render, trace_metrics
 from codecompass.transport.http.metrics_port import METRICS, serve_metrics
 from codecompass.transport.http.request import (
     ACCEPTED,
@@ -115,6 +116,8 @@ class LibraryLaunch(Struct, frozen=True, kw_only=True):
     cache: Path
     """A directory for this server alone, which is emptied."""
     limits: SessionLimits = SessionLimits()
+    traces: Traces | None = None
+    """What records requests; None if traces are off."""
     webhook_secret: str = ""
     """The secret with which git servers sign their messages. If empty, all messages are rejected."""
 
@@ -141,7 +144,7 @@ class LibraryServer:
         self.sign_in: Final = sign_in(settings.access, Tokens(engine))
         self.monitor: Final = EngineMonitor(engine, self.libraries)
         self.measures: Final = Measures()
-        self.tools: Final = Catalog(self, self.measures)
+        self.tools: Final = Catalog(self, self.measures, launch.traces)
         self.viewer_limits: Final = ViewerLimits(settings.access)
         self.started_at: Final = time.monotonic()
         self._answer_settings = AnswerSettings(
@@ -157,6 +160,7 @@ class LibraryServer:
         library = self.libraries.of(viewer)
         return Services(
             admit=partial(self.viewer_limits.admitted, viewer),
+            traced_as=traced_as(caller.identity, viewer),
             audit=audit_of(caller.identity, viewer, shows_queries=self.launch.settings.access.audit_queries),
             workspaces=LibraryWorkspaces(library, self._answer_settings),
             router=LibraryRouter(library),
@@ -267,7 +271,7 @@ async def serve_library(
             supervision=Supervision(),
             memory_bytes=resident_bytes(),
             cpu_seconds=time.process_time(),
-            more=(*health.gauges(server.monitor), *server.viewer_limits.metrics()),
+            more=(*health.gauges(server.monitor), *server.viewer_limits.metrics(), *trace_metrics(server.launch.traces)),
         )
 
     async def metrics_page(request: HttpRequest) -> None:

@@ -49,6 +49,7 @@ from codecompass.errors import CodeCompassError, DeadlineExceeded, InternalError
 from codecompass.nurseries import open_nursery
 from codecompass.settings import Settings
 from codecompass.store.layout import HomeLayout
+from codecompass.tracing import OUTCOME, REPOSITORY, Traces, note, whole
 from codecompass.units import HOURS, MINUTES, SECONDS
 
 T = TypeVar("T")
@@ -85,6 +86,8 @@ class WorkerOptions(Struct, frozen=True, kw_only=True):
     """None takes the limits from the settings."""
     measures: WorkerMeasures | None = None
     """Counts the work, for whoever gave them; None if nobody asks."""
+    traces: Traces | None = None
+    """What records turns and sweeps; None if traces are off."""
 
 
 async def run_worker(
@@ -233,10 +236,12 @@ class _Worker:
         outcome: Outcome = "lost"
         self._measures.began()
         try:
-            async with open_nursery() as nursery:
-                nursery.start_soon(self._renew, held, action, nursery.cancel_scope)
-                ending, outcome = await self._end_of(turn, held, action)
-                nursery.cancel_scope.cancel()
+            with whole(self._options.traces, action, values={REPOSITORY: name}):
+                async with open_nursery() as nursery:
+                    nursery.start_soon(self._renew, held, action, nursery.cancel_scope)
+                    ending, outcome = await self._end_of(turn, held, action)
+                    note({OUTCOME: outcome})
+                    nursery.cancel_scope.cancel()
         finally:
             # Even if cancelled, because the lease would keep other workers away for LEASE_SECONDS.
             with trio.CancelScope(shield=True), trio.move_on_after(RELEASE_SECONDS):
