@@ -47,6 +47,7 @@ from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.term_counts import TermCounts
 from codecompass.store.word_summary import WordSummary
+from codecompass.transport.http.exposition import Family
 from codecompass.units import GIB
 
 BLOCKS_AT_ONCE: Final = 64
@@ -137,6 +138,10 @@ class Generations:
     def fetch(self, generation: str) -> None:
         """Fetches the files of a generation in segments. Raises what `snapshot` raises."""
         self._segment_cache().fetch(self.manifest(generation))
+
+    def metrics(self) -> tuple[Family, ...]:
+        """Returns what the copies of segments take and how they were used, for `/metrics`."""
+        return () if self._segments is None else self._segments.metrics()
 
     def discard(self, generation: str) -> bool:
         """Forgets the local copy of a generation in which damage was found. Returns whether there was one: then it is fetched

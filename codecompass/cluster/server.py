@@ -43,6 +43,7 @@ from codecompass.cluster.repositories import Repositories
 from codecompass.cluster.repository_samples import Across
 from codecompass.cluster.routing import LibraryRouter
 from codecompass.cluster.scoring import EngineRarities
+from codecompass.cluster.segment_measures import MeasuredStore, StoreMeasures, watch_store
 from codecompass.cluster.segment_store import open_store
 from codecompass.cluster.sign_in import sign_in
 from codecompass.cluster.sign_in_pages import sign_in_pages
@@ -60,7 +61,7 @@ from codecompass.store.mapped_files import guard_mapped_files
 from codecompass.tracing import Traces
 from codecompass.transport.call_records import Measures
 from codecompass.transport.health import Moment
-from codecompass.transport.http.exposition import MEDIA_TYPE
+from codecompass.transport.http.exposition import MEDIA_TYPE, Family
 from codecompass.transport.http.guards import guard
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.metrics import Supervision, render, trace_metrics
@@ -126,8 +127,13 @@ class LibraryServer:
     """A server; get one from `open_library_server`. Implements `calls.OpenServer` and `calls.ServerAccess` for its sessions and
     `services.ServiceSource` for its tools."""
 
-    def __init__(self, launch: LibraryLaunch, engine: Engine, generations: Generations) -> None:
+    def __init__(
+        self, launch: LibraryLaunch, engine: Engine, generations: Generations, store: StoreMeasures | None = None
+    ) -> None:
+        """`store` are the counters of the store of segments that `generations` read."""
         settings = launch.settings
+        self._generations = generations
+        self._store = store or StoreMeasures()
         self.launch: Final = launch
         self._repositories = Repositories(engine)
         self._sources = Sources(engine)
@@ -169,6 +175,10 @@ class LibraryServer:
             state=LibraryState(library, self.monitor, self.started_at),
             default_limit=self.launch.settings.query.default_limit,
         )
+
+    def segment_metrics(self) -> tuple[Family, ...]:
+        """Returns the metrics of the store of segments and of the copies here."""
+        return (*self._store.metrics(), *self._generations.metrics())
 
     async def note_message(self, body: bytes) -> None:
         """Requests what a git server's message asks for: turns at repositories, looks at sources. Raises InvalidInput,
@@ -218,12 +228,15 @@ async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibrarySer
     settings = launch.settings
     login = engine_login(settings.cluster)
     engine = Engine(settings.cluster.url, prefix=settings.cluster.prefix, login=login, timeout=READ_SECONDS)
-    store = open_store(settings.cluster)
+    opened_store, measures = open_store(settings.cluster), StoreMeasures()
+    store = None if opened_store is None else MeasuredStore(opened_store, measures)
     try:
         with guard_mapped_files(launch.cache) as mapped_files:
             opened = open_generations(engine, launch.cache, settings.server.cache_bytes, store, mapped_files)
             async with opened as generations, open_nursery() as nursery:
-                server = LibraryServer(launch, engine, generations)
+                server = LibraryServer(launch, engine, generations, measures)
+                if store is not None:
+                    nursery.start_soon(watch_store, store, measures)
                 nursery.start_soon(run_again_after_failure, "engine watch", server.monitor.work)
                 try:
                     yield server
@@ -271,7 +284,12 @@ async def serve_library(
             supervision=Supervision(),
             memory_bytes=resident_bytes(),
             cpu_seconds=time.process_time(),
-            more=(*health.gauges(server.monitor), *server.viewer_limits.metrics(), *trace_metrics(server.launch.traces)),
+            more=(
+                *health.gauges(server.monitor),
+                *server.viewer_limits.metrics(),
+                *server.segment_metrics(),
+                *trace_metrics(server.launch.traces),
+            ),
         )
 
     async def metrics_page(request: HttpRequest) -> None:

@@ -41,6 +41,7 @@ from codecompass.cluster.remote_refs import select_refs
 from codecompass.cluster.remotes import RemoteLimits, list_remote
 from codecompass.cluster.repositories import Change, Repositories, Repository
 from codecompass.cluster.schedule import Action, Schedule, Times
+from codecompass.cluster.segment_measures import MeasuredStore, watch_store
 from codecompass.cluster.segment_store import open_store
 from codecompass.cluster.sweeping import add_tombstones
 from codecompass.cluster.worker_home import WorkerHome
@@ -108,6 +109,9 @@ async def run_worker(
     await trio.to_thread.run_sync(engine.prepare)
     facts = await trio.to_thread.run_sync(local.facts_directory)
     pool_size = settings.index.workers or default_pool_size()
+    measures = chosen.measures or WorkerMeasures()
+    opened_store = open_store(settings.cluster)
+    store = None if opened_store is None else MeasuredStore(opened_store, measures.store)
     async with open_worker_pool(pool_size) as pool, open_generations(engine, facts) as generations:
         resources = TurnResources(
             engine=engine,
@@ -119,8 +123,8 @@ async def run_worker(
             blocking=BlockingCalls(),
             threads=trio.CapacityLimiter(2 * chosen.jobs),
             owner=f"{platform.node()} process {os.getpid()}",
-            measures=chosen.measures or WorkerMeasures(),
-            store=open_store(settings.cluster),
+            measures=measures,
+            store=store,
         )
         schedule = Schedule(trio.current_time, local.has, made_by=MADE_BY, times=times)
         worker = _Worker(resources, schedule, settings, chosen)
@@ -150,6 +154,8 @@ class _Worker:
             background.start_soon(self._look_for_orphans)
             background.start_soon(self._keep_catalog)
             background.start_soon(self._discover)
+            if self._resources.store is not None:
+                background.start_soon(watch_store, self._resources.store, self._measures.store)
             async with open_nursery() as nursery:
                 background.start_soon(self._wake_at, stop)
                 failures = 0

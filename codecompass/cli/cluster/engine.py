@@ -115,7 +115,6 @@ def run_worker_process(invocation: Invocation, engine: "Engine", settings: Setti
     log.configure(log.level_for(settings.log.level, max(1, invocation.options.verbosity)), settings.log.format)
     invocation.terminal.note(f"Working for {', '.join(map(with_hidden_user, settings.cluster.url))}. End it with Ctrl-C.", "dim")
     stop = trio.Event()
-    measures = WorkerMeasures()
     port = settings.server.metrics_port
 
     async def stop_on_signal(*, task_status: trio.TaskStatus[None]) -> None:
@@ -137,6 +136,7 @@ def run_worker_process(invocation: Invocation, engine: "Engine", settings: Setti
 
     with ExitStack() as stack:
         traces = stack.enter_context(opened_traces(settings.traces, "codecompass-worker"))
+        measures = WorkerMeasures(traces)
         sockets = open_sockets(settings.server.bind, port) if port else ()
         for each in sockets:
             stack.callback(each.close)
