@@ -1,6 +1,7 @@
 """What is counted of the store of segments and of the copies of a server."""
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,9 @@ from codecompass.cluster.segments import WORDS
 from codecompass.errors import IndexDamaged
 from codecompass.transport.http.exposition import Exposition, Family
 from codecompass.units import GIB
-from tests.cluster.test_segment_cache import REPO, CountingStore, cache, published, read, store, workspace  # noqa: F401 (fixtures)
+from tests.cluster.test_segment_cache import FILES, REPO, CountingStore, published, read
 from tests.support.waiting import until
+from tests.support.workspace import TestWorkspace
 from tests.transport.http.test_metrics import samples
 
 KEY = f"{REPO}/a1/aa"
@@ -36,33 +38,61 @@ def values(families: tuple[Family, ...]) -> dict:
 @pytest.fixture
 def shared(tmp_path: Path) -> Path:
     root = tmp_path / "shared"
-    root.mkdir(exist_ok=True)
+    root.mkdir()
     return root
+
+
+@pytest.fixture
+def store(shared: Path) -> CountingStore:
+    return CountingStore(shared)
+
+
+@pytest.fixture
+def cache(store: CountingStore, tmp_path: Path) -> Iterator[SegmentCache]:
+    made = SegmentCache(store, tmp_path / "copies", GIB)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+async def workspace(tmp_path: Path) -> TestWorkspace:
+    made = TestWorkspace(tmp_path / "tree", tmp_path / "home")
+    made.write(FILES)
+    await made.sync()
+    return made
+
+
+def unmount(shared: Path) -> None:
+    shared.rename(shared.with_name("unmounted"))
+
+
+def mount(shared: Path) -> None:
+    shared.with_name("unmounted").rename(shared)
 
 
 def test_bytes_are_counted_and_every_use_that_the_store_does_not_answer(shared: Path, tmp_path: Path):
     measures = StoreMeasures()
-    store = MeasuredStore(DirectoryStore(shared, "p"), measures)
+    counted = MeasuredStore(DirectoryStore(shared, "p"), measures)
     (tmp_path / "file").write_bytes(b"x" * 700)
 
-    store.put(KEY, tmp_path / "file")
-    assert b"".join(store.blocks(KEY)) == b"x" * 700
-    assert (store.size(KEY), store.keys(REPO), store.repositories()) == (700, [KEY], [REPO])
+    counted.put(KEY, tmp_path / "file")
+    assert b"".join(counted.blocks(KEY)) == b"x" * 700
+    assert (counted.size(KEY), counted.keys(REPO), counted.repositories()) == (700, [KEY], [REPO])
     with pytest.raises(ObjectMissing):
-        list(store.blocks(OTHER))
+        list(counted.blocks(OTHER))
     before = values(measures.metrics())
-    shared.rename(tmp_path / "unmounted")
+    unmount(shared)
     for use in (
-        lambda: store.put(OTHER, tmp_path / "file"),
-        lambda: list(store.blocks(KEY)),
-        lambda: store.keys(REPO),
-        store.repositories,
-        store.look,
+        lambda: counted.put(OTHER, tmp_path / "file"),
+        lambda: list(counted.blocks(KEY)),
+        lambda: counted.keys(REPO),
+        counted.repositories,
+        counted.look,
     ):
         with pytest.raises(StoreUnavailable):
             use()
-    (tmp_path / "unmounted").rename(shared)
-    store.remove(KEY)
+    mount(shared)
+    counted.remove(KEY)
 
     assert before["store_written_bytes_total"] == before["store_read_bytes_total"] == 700
     assert [value for name, value in before.items() if name.startswith("store_errors")] == [0] * 5
@@ -73,10 +103,10 @@ def test_bytes_are_counted_and_every_use_that_the_store_does_not_answer(shared: 
         'store_errors_total{operation="remove"}': 0,
         'store_errors_total{operation="look"}': 1,
     }
-    assert not store.keys(REPO)
+    assert not counted.keys(REPO)
 
 
-async def test_the_loss_of_the_store_and_its_return_are_known_without_a_question(shared: Path, tmp_path: Path, monkeypatch):
+async def test_the_loss_of_the_store_and_its_return_are_known_without_a_question(shared: Path, monkeypatch):
     monkeypatch.setattr(segment_measures, "LOOK_SECONDS", 0.001)
     measures = StoreMeasures()
 
@@ -88,9 +118,9 @@ async def test_the_loss_of_the_store_and_its_return_are_known_without_a_question
         nursery.start_soon(watch_store, MeasuredStore(DirectoryStore(shared, "p"), measures), measures)
         await until(lambda: is_available() == 1)
         found = values(measures.metrics())
-        shared.rename(tmp_path / "unmounted")
+        unmount(shared)
         await until(lambda: is_available() == 0)
-        (tmp_path / "unmounted").rename(shared)
+        mount(shared)
         await until(lambda: is_available() == 1)
         nursery.cancel_scope.cancel()
 
@@ -120,7 +150,7 @@ async def test_a_store_that_hangs_is_away_and_takes_one_thread(shared: Path, mon
     assert n_asked == 1
 
 
-async def test_copies_are_counted_by_where_they_came_from(store, cache, workspace):  # noqa: F811
+async def test_copies_are_counted_by_where_they_came_from(store, cache, workspace):
     manifest = published(store, workspace)
 
     read(cache, manifest)
@@ -135,7 +165,7 @@ async def test_copies_are_counted_by_where_they_came_from(store, cache, workspac
     assert found["cache_evictions_total"] == found["cache_damaged_total"] == 0
 
 
-async def test_copies_that_go_for_others_are_counted(store: CountingStore, workspace, tmp_path: Path):  # noqa: F811
+async def test_copies_that_go_for_others_are_counted(store: CountingStore, workspace, tmp_path: Path):
     manifests = [published(store, workspace, f"a{number}", repo_id=f"{number:016x}") for number in range(3)]
     size = sum(file.size for file in manifests[0].segments if file.name != WORDS)
     few = SegmentCache(store, tmp_path / "few", size)
@@ -147,7 +177,7 @@ async def test_copies_that_go_for_others_are_counted(store: CountingStore, works
     few.close()
 
 
-async def test_damage_of_what_was_read_and_of_what_is_here_is_counted(store, cache, workspace, tmp_path: Path):  # noqa: F811
+async def test_damage_of_what_was_read_and_of_what_is_here_is_counted(store, cache, workspace, shared: Path, tmp_path: Path):
     manifest = published(store, workspace)
     file = max(manifest.segments, key=lambda each: each.size)
     store.wrong[file.key] = [b"wrong"]
@@ -158,7 +188,7 @@ async def test_damage_of_what_was_read_and_of_what_is_here_is_counted(store, cac
     with pytest.raises(IndexDamaged):
         read(cache, manifest)
     cache.discard(manifest.generation)
-    (tmp_path / "shared").rename(tmp_path / "unmounted")
+    unmount(shared)
     with pytest.raises(StoreUnavailable):
         cache.fetch(manifest)
     found = values(cache.metrics())

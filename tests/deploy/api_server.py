@@ -1,7 +1,7 @@
 """A real API server of Kubernetes with its store, on loopback: it admits and validates objects as any cluster does.
 
-It has no controllers and no nodes, so nothing is started. CODECOMPASS_KUBERNETES names a directory with `kube-apiserver`, `etcd` and
-`kubectl`; tests that need it are skipped without (tests/README.md says how to build them).
+It has no controllers and no nodes, so nothing is started. CODECOMPASS_KUBERNETES names a directory with `kube-apiserver`, `etcd`
+and `kubectl`; tests that need it are skipped without (tests/README.md says where they come from).
 """
 
 import json
