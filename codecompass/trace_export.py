@@ -138,12 +138,14 @@ class _ExportedSpan:
         """See `Span`."""
         self._span.set_attributes(values)
 
-    def end(self, error: str, *, is_fault: bool) -> None:
+    def fail(self, error: str, *, is_fault: bool) -> None:
         """See `Span`."""
-        if error:
-            self._span.set_attributes({"error.type": error, OUTCOME: error})
+        self._span.set_attributes({"error.type": error, OUTCOME: error})
         if is_fault:
             self._span.set_status(Status(StatusCode.ERROR, error))
+
+    def end(self) -> None:
+        """See `Span`."""
         if self._n_parts >= MAX_SPANS:
             self._span.set_attribute(LEFT_OUT, self._n_parts - MAX_SPANS + 1)
         self._span.end()

@@ -16,7 +16,7 @@ from typing import Final, Literal, Protocol
 
 from msgspec import Struct
 
-from codecompass.errors import CodeCompassError
+from codecompass.errors import CodeCompassError, InternalError
 
 Value = str | int | float | bool
 """What a span says about itself, by the names of its attributes."""
@@ -67,8 +67,11 @@ class Span(Protocol):
     def note(self, values: Values) -> None:
         """Adds what was learned."""
 
-    def end(self, error: str, *, is_fault: bool) -> None:
-        """Ends it. `error` is a code or the name of a class, empty for success; `is_fault` if somebody should look at it."""
+    def fail(self, error: str, *, is_fault: bool) -> None:
+        """Notes that it failed. `error` is a code or the name of a class; `is_fault` if somebody should look at it."""
+
+    def end(self) -> None:
+        """Ends it."""
 
 
 class Traces(Protocol):
@@ -113,25 +116,36 @@ def note(values: Values) -> None:
         span.note(values)
 
 
+def note_failure(error: CodeCompassError) -> None:
+    """Notes that what is being recorded in this context failed, where the error becomes an answer."""
+    span = _CURRENT.get()
+    if span is not None:
+        span.fail(error.code, is_fault=_is_fault(error))
+
+
+def _is_fault(error: CodeCompassError) -> bool:
+    """Whether an error is about the program or what it depends on, not about the question."""
+    return error.is_retryable or isinstance(error, InternalError)
+
+
 @contextmanager
 def _recorded(span: Span | None) -> Iterator[None]:
     if span is None:
         yield
         return
     token = _CURRENT.set(span)
-    error, is_fault = "", False
     try:
         yield
-    except CodeCompassError as raised:
-        error, is_fault = raised.code, raised.is_retryable or raised.code == "internal_error"
+    except CodeCompassError as error:
+        span.fail(error.code, is_fault=_is_fault(error))
         raise
-    except Exception as raised:
-        error, is_fault = type(raised).__name__, True
+    except Exception as error:
+        span.fail(type(error).__name__, is_fault=True)
         raise
     except BaseException:
         # A task was cancelled: its caller has left, or has what it needs.
-        error = "cancelled"
+        span.fail("cancelled", is_fault=False)
         raise
     finally:
         _CURRENT.reset(token)
-        span.end(error, is_fault=is_fault)
+        span.end()

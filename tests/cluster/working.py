@@ -22,6 +22,7 @@ from codecompass.cluster.worker import WorkerOptions, run_worker
 from codecompass.cluster.worker_measures import WorkerMeasures
 from codecompass.settings import ClusterSettings, IndexSettings, Settings
 from codecompass.store.layout import HomeLayout
+from codecompass.tracing import Traces
 from tests.cluster.processes import DEADLINE_SECONDS, LoggedProcess
 
 TIMES = Times(lease=3, poll=1, grace=1.5, first_backoff=0.5, longest_backoff=2, orphans=2, affinity=0.5)
@@ -39,7 +40,12 @@ def settings(prefix: str, segments: Path | None = None) -> Settings:
 
 @asynccontextmanager
 async def working(
-    engine: Engine, home: Path, jobs: int = 1, measures: WorkerMeasures | None = None, segments: Path | None = None
+    engine: Engine,
+    home: Path,
+    jobs: int = 1,
+    measures: WorkerMeasures | None = None,
+    segments: Path | None = None,
+    traces: Traces | None = None,
 ) -> AsyncIterator[None]:
     """Runs a worker in this process for the duration of the block. With `segments` it publishes into that directory."""
     stop = trio.Event()
@@ -50,7 +56,7 @@ async def working(
             settings(engine.names.prefix, segments),
             HomeLayout(home),
             stop,
-            replace(options(jobs), measures=measures),
+            replace(options(jobs), measures=measures, traces=traces),
         )
         try:
             yield

@@ -23,7 +23,7 @@ from codecompass.protocol.parts import PartRequest
 from codecompass.protocol.replies import ErrorReply, Reply
 from codecompass.protocol.requests import HealthCheck, ListRefs, PageRequest, SearchCode
 from codecompass.settings import AnswerForm
-from codecompass.tracing import MAX_QUERY_LENGTH, OUTCOME, QUERY, TOOL, TRANSPORT, Traces, note, whole
+from codecompass.tracing import MAX_QUERY_LENGTH, OUTCOME, QUERY, TOOL, TRANSPORT, Traces, note, note_failure, whole
 from codecompass.transport.call_records import CANCELLED, OK, Measures
 from codecompass.transport.calls import CallOutcome
 from codecompass.transport.health import MAX_PROJECTS
@@ -97,7 +97,9 @@ class Catalog:
                 outcome = await (run(call) if elsewhere is None else elsewhere.run(call, run))
             counted_as = OK
         except Exception as error:  # noqa: BLE001 (the boundary of a request: one call must not end the client's session)
-            reply = self._error_reply(self._known(error, name, caller), call)
+            known = self._known(error, name, caller)
+            note_failure(known)
+            reply = self._error_reply(known, call)
             counted_as = reply.error.code
             outcome = CallOutcome(reply)
         finally:
