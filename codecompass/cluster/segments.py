@@ -84,7 +84,7 @@ def publish(
                 generation=generation,
                 snapshot=snapshot,
                 layout=layout,
-                facts=_facts_files(layout),
+                facts=facts_files(layout),
                 previous=() if previous is None else previous.segments,
                 scratch=Path(scratch),
                 checkpoint=checkpoint,
@@ -177,7 +177,7 @@ def _files(
     yield WORDS, summary, digest_of(summary)
 
 
-def _facts_files(layout: ProjectLayout) -> dict[str, Path]:
+def facts_files(layout: ProjectLayout) -> dict[str, Path]:
     """Returns the files of the facts by name; nobody may be writing them. Raises IndexNotReady if SQLite's log is not empty."""
     facts = layout.facts(require_compatible(layout).epoch)
     settle(facts)

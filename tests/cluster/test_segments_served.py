@@ -6,9 +6,12 @@ from collections import Counter
 
 import pytest
 import trio
+from msgspec.structs import replace
 
 from codecompass.cluster import library
 from codecompass.cluster.segment_store import DirectoryStore
+from codecompass.errors import InvalidInput
+from codecompass.settings import ClusterSettings
 from tests.cluster.organisation import Organisation, files_of, serving_library
 from tests.transport.http.client import ask, call
 

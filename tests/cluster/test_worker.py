@@ -109,8 +109,8 @@ async def test_what_is_added_answers_and_what_is_pushed_answers_soon(engine, rep
     assert first.default_ref == "main"
     assert names_in(generations, second) == {"two", *(f"f{number}" for number in range(60))}
     assert written(logs) == [61, 2]
-    n_files, n_files_of_update = (each for each in written(logs, "bytes_written"))
-    assert n_files_of_update < n_files
+    first_bytes, update_bytes = written(logs, "bytes_written")
+    assert update_bytes < first_bytes
 
 
 async def test_refs_come_and_go_and_those_of_one_commit_share_what_is_written(engine, repositories, remote, generations, home):
@@ -253,13 +253,12 @@ async def test_what_is_replaced_is_removed_after_the_grace_and_what_answers_stay
 
 async def test_a_rebuild_uses_nothing_of_what_is_there(engine, repositories, remote, generations, home):
     added = repositories.add(remote.url).repository
-    with capture_logs() as logs:
-        async with working(engine, home):
-            first = await until(repositories, added.repo_id, is_idle)
-            repositories.note_changed(added.repo_id, rebuild=True)
-            second = await until(repositories, added.repo_id, is_idle)
-            repositories.note_changed(added.repo_id)
-            third = await until(repositories, added.repo_id, is_idle)
+    async with working(engine, home):
+        first = await until(repositories, added.repo_id, is_idle)
+        repositories.note_changed(added.repo_id, rebuild=True)
+        second = await until(repositories, added.repo_id, is_idle)
+        repositories.note_changed(added.repo_id)
+        third = await until(repositories, added.repo_id, is_idle)
 
     assert all(key.split("/")[1] == second.heads["main"].generation for key in needed(engine, second))
     assert first.heads["main"].generation != second.heads["main"].generation
