@@ -40,9 +40,7 @@ from codecompass.cluster.hosts.members import Members, ReaderGroups
 from codecompass.cluster.hosts.sources import Sources
 from codecompass.cluster.library import LOOKUPS, Libraries
 from codecompass.cluster.repositories import Repositories
-from codecompass.cluster.repository_samples import Across
 from codecompass.cluster.routing import LibraryRouter
-from codecompass.cluster.scoring import EngineRarities
 from codecompass.cluster.segment_measures import MeasuredStore, StoreMeasures, watch_store
 from codecompass.cluster.segment_store import open_store
 from codecompass.cluster.sign_in import sign_in
@@ -127,18 +125,16 @@ class LibraryServer:
     """A server; get one from `open_library_server`. Implements `calls.OpenServer` and `calls.ServerAccess` for its sessions and
     `services.ServiceSource` for its tools."""
 
-    def __init__(
-        self, launch: LibraryLaunch, engine: Engine, generations: Generations, store: StoreMeasures | None = None
-    ) -> None:
+    def __init__(self, launch: LibraryLaunch, engine: Engine, generations: Generations, store: StoreMeasures) -> None:
         """`store` are the counters of the store of segments that `generations` read."""
         settings = launch.settings
         self._generations = generations
-        self._store = store or StoreMeasures()
+        self._store = store
         self.launch: Final = launch
         self._repositories = Repositories(engine)
         self._sources = Sources(engine)
         self._writes = EngineCalls(WEBHOOKS)
-        self.libraries: Final = Libraries(self._repositories, generations, Across(engine, EngineRarities(engine)))
+        self.libraries: Final = Libraries(self._repositories, generations)
         self.authenticator: Final = Authenticator(
             Tokens(engine).find_for_use,
             trusted_proxy(settings.access),
@@ -228,15 +224,14 @@ async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibrarySer
     settings = launch.settings
     login = engine_login(settings.cluster)
     engine = Engine(settings.cluster.url, prefix=settings.cluster.prefix, login=login, timeout=READ_SECONDS)
-    opened_store, measures = open_store(settings.cluster), StoreMeasures()
-    store = None if opened_store is None else MeasuredStore(opened_store, measures)
+    measures = StoreMeasures()
+    store = MeasuredStore(open_store(settings.cluster), measures)
     try:
         with guard_mapped_files(launch.cache) as mapped_files:
-            opened = open_generations(engine, launch.cache, settings.server.cache_bytes, store, mapped_files)
+            opened = open_generations(engine, store, launch.cache, settings.server.cache_bytes, mapped_files)
             async with opened as generations, open_nursery() as nursery:
                 server = LibraryServer(launch, engine, generations, measures)
-                if store is not None:
-                    nursery.start_soon(watch_store, store, measures)
+                nursery.start_soon(watch_store, store, measures)
                 nursery.start_soon(run_again_after_failure, "engine watch", server.monitor.work)
                 try:
                     yield server

@@ -32,7 +32,7 @@ from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.cluster.catalog import prepare
 from codecompass.cluster.engine import Engine, EngineUnavailable
 from codecompass.cluster.fetch_and_publish import MADE_BY, Turn, TurnResources, remove_retired
-from codecompass.cluster.generations import open_generations
+from codecompass.cluster.generations import ManifestReader
 from codecompass.cluster.hosts.sources import Sources
 from codecompass.cluster.hosts.watch import SourceSchedule, watch_sources
 from codecompass.cluster.leases import RENEWALS, Claim, LeaseLost, claim, failed
@@ -106,16 +106,14 @@ async def run_worker(
     times = chosen.times or Times(poll=settings.cluster.poll_seconds)
     remotes = chosen.remotes or RemoteLimits(protocols=settings.cluster.protocols, max_bytes=settings.cluster.max_repository_size)
     local = WorkerHome(home, settings.cluster.prefix)
-    await trio.to_thread.run_sync(engine.prepare)
-    facts = await trio.to_thread.run_sync(local.facts_directory)
-    pool_size = settings.index.workers or default_pool_size()
     measures = chosen.measures or WorkerMeasures()
-    opened_store = open_store(settings.cluster)
-    store = None if opened_store is None else MeasuredStore(opened_store, measures.store)
-    async with open_worker_pool(pool_size) as pool, open_generations(engine, facts) as generations:
+    store = MeasuredStore(open_store(settings.cluster), measures.store)
+    await trio.to_thread.run_sync(engine.prepare)
+    pool_size = settings.index.workers or default_pool_size()
+    async with open_worker_pool(pool_size) as pool:
         resources = TurnResources(
             engine=engine,
-            generations=generations,
+            manifests=ManifestReader(engine),
             home=local,
             pool=pool,
             limits=index_limits(settings.index),
@@ -154,8 +152,7 @@ class _Worker:
             background.start_soon(self._look_for_orphans)
             background.start_soon(self._keep_catalog)
             background.start_soon(self._discover)
-            if self._resources.store is not None:
-                background.start_soon(watch_store, self._resources.store, self._measures.store)
+            background.start_soon(watch_store, self._resources.store, self._measures.store)
             async with open_nursery() as nursery:
                 background.start_soon(self._wake_at, stop)
                 failures = 0

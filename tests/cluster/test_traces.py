@@ -50,7 +50,7 @@ def within(there: Collector, whole: SeenSpan) -> list[SeenSpan]:
 
 
 async def test_a_question_to_all_shows_who_asked_what_was_chosen_and_what_each_part_waited_for(engine_cluster, tmp_path):
-    with organisation(engine_cluster.urls, tmp_path / "house", in_segments=True) as house, collector() as there:
+    with organisation(engine_cluster.urls, tmp_path / "house") as house, collector() as there:
         for name in NAMES:
             await house.publish(name, files_of(name), groups=["red"])
         token = house.tokens.add("anna", ["red"])
@@ -93,7 +93,6 @@ async def test_a_question_to_all_shows_who_asked_what_was_chosen_and_what_each_p
 async def test_the_turn_of_a_worker_shows_its_parts_and_a_failed_one_how_it_ended(engine_cluster, tmp_path):
     engine = Engine(engine_cluster.urls, prefix=f"t{secrets.token_hex(5)}", patience=60.0)
     engine.prepare()
-    (tmp_path / "segments").mkdir()
     try:
         repositories = Repositories(engine, LIMITS.protocols)
         remote = GitRemote(tmp_path / "origin")
@@ -103,8 +102,7 @@ async def test_the_turn_of_a_worker_shows_its_parts_and_a_failed_one_how_it_ende
         with collector() as there:
             with recording(there, "codecompass-worker") as traces:
                 measures = WorkerMeasures(traces)
-                given = {"measures": measures, "traces": traces, "segments": tmp_path / "segments"}
-                async with working(engine, tmp_path / "home", **given):
+                async with working(engine, tmp_path / "home", measures=measures, traces=traces):
                     await until(repositories, good.repo_id, lambda now: now is not None and bool(now.heads))
                     await until(repositories, bad.repo_id, lambda now: now is not None and now.failures > 0)
                     await until_so(lambda: measures.counted("turn", "failed") and measures.counted("turn", "done"))
