@@ -84,6 +84,8 @@ async def test_a_question_to_all_shows_who_asked_what_was_chosen_and_what_each_p
         engine = next(each for each in parts if each.name == "engine")
         assert (engine.kind, engine.values["db.system.name"]) == ("client", "opensearch")
         assert "codecompass_trace_spans_total" in page
+        assert 'codecompass_cache_uses_total{files="fetched"}' in page
+        assert "codecompass_store_read_bytes_total" in page
         # What another viewer may not see is not in the trace of that viewer's question either.
         assert outsider.said()["error"]["code"] == other.values["error.type"] == "project_not_found"
         assert not other.is_error

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from codecompass.settings import WEBHOOK_SECRET_VARIABLE
+from codecompass.units import GIB
 from tests.deploy.deployment import (
     COMPOSE,
     DEPLOY,
@@ -108,6 +109,7 @@ def test_the_heap_leaves_half_of_the_memory_to_files():
     }
 
     assert len(heaps) == 4
+    assert {heap for heap, _ in heaps.values()} == {512 * 2**20}, "as docs/organisation.md says"
     assert [name for name, (heap, memory) in heaps.items() if heap * 2 > memory] == []
 
 
@@ -197,6 +199,7 @@ def test_workers_write_finished_indexes_where_servers_read_them():
 
     assert cluster_variables()["CODECOMPASS_CLUSTER_SEGMENTS"] == at
     assert claims["segments"]["spec"]["accessModes"] == ["ReadWriteMany"]
+    assert claims["segments"]["spec"]["resources"]["requests"] == {"storage": "100Gi"}, "as docs/organisation.md says"
     assert "segments" in composition["volumes"]
     for name, is_reader in (("worker", False), ("server", True)):
         assert services()[name]["environment"]["CODECOMPASS_CLUSTER_SEGMENTS"] == at
@@ -229,6 +232,7 @@ def test_the_cache_of_a_server_fits_its_volume_and_the_volume_what_its_pod_may_u
     [cache] = [int(each["value"]) for each in container["env"] if each["name"] == "CODECOMPASS_SERVER_CACHE_BYTES"]
 
     assert cache * 1.2 <= sizes["home"]
+    assert (cache, sizes["home"]) == (8 * GIB, 10 * GIB), "as docs/organisation.md says"
     assert sum(sizes.values()) <= _bytes(container["resources"]["limits"]["ephemeral-storage"])
 
 

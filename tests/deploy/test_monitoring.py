@@ -26,7 +26,7 @@ from codecompass.transport.call_records import Measures
 from codecompass.transport.health import Moment
 from codecompass.transport.http.metrics import Load, Supervision, render, trace_metrics
 from tests.cluster.test_worker_measures import FAILING, INDEXED, NOW, WAITING
-from tests.deploy.deployment import DEPLOY
+from tests.deploy.deployment import DEPLOY, ROOT
 from tests.deploy.test_validators import _program, _run
 
 MONITORING = DEPLOY / "monitoring"
@@ -166,6 +166,16 @@ def test_each_alert_says_what_to_do_and_is_provoked():
     for rule in rules():
         assert set(rule["annotations"]) == {"summary", "description"}, rule["alert"]
         assert rule["labels"]["severity"] in ("critical", "warning", "info")
+
+
+def test_the_document_names_each_alert_and_each_metric_of_the_store_and_the_copies(pages: str):
+    document = (ROOT / "docs" / "organisation.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(?:\.\.\.|CodeCompass)(\w+)`", document))
+    metrics = {name for name in re.findall(r"^# TYPE (\S+)", pages, re.MULTILINE) if re.search(r"_(store|cache|trace)_", name)}
+
+    assert {rule["alert"].removeprefix("CodeCompass") for rule in rules()} <= named
+    assert len(metrics) > 10
+    assert [name for name in sorted(metrics) if name not in document] == []
 
 
 def test_panels_do_not_overlap_and_have_a_unit():
