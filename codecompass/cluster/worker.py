@@ -49,7 +49,7 @@ from codecompass.cluster.worker_measures import Outcome, WorkerMeasures
 from codecompass.errors import CodeCompassError, DeadlineExceeded, InternalError
 from codecompass.nurseries import open_nursery
 from codecompass.settings import Settings
-from codecompass.store.layout import HomeLayout
+from codecompass.store.layout import HomeLayout, make_private_directory
 from codecompass.tracing import OUTCOME, REPOSITORY, Traces, note, whole
 from codecompass.units import HOURS, MINUTES, SECONDS
 
@@ -109,6 +109,8 @@ async def run_worker(
     measures = chosen.measures or WorkerMeasures()
     store = MeasuredStore(open_store(settings.cluster), measures.store)
     await trio.to_thread.run_sync(engine.prepare)
+    # Now, so that a home that cannot be written is known, and how much room its disk has.
+    await trio.to_thread.run_sync(make_private_directory, home.root)
     pool_size = settings.index.workers or default_pool_size()
     async with open_worker_pool(pool_size) as pool:
         resources = TurnResources(
