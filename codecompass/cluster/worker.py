@@ -110,7 +110,7 @@ async def run_worker(
     store = MeasuredStore(open_store(settings.cluster), measures.store)
     await trio.to_thread.run_sync(engine.prepare)
     # Now, so that a home that cannot be written is known, and how much room its disk has.
-    await trio.to_thread.run_sync(make_private_directory, home.root)
+    await trio.to_thread.run_sync(make_private_directory, local.layout.root)
     pool_size = settings.index.workers or default_pool_size()
     async with open_worker_pool(pool_size) as pool:
         resources = TurnResources(
