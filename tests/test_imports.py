@@ -24,6 +24,7 @@ THIRD_PARTY = {
     "tree_sitter_language_pack": {"languages", "worker"},
     "trio": {"nurseries", "remote", "semantic", "actors", "projects", "transport", "cluster", "cli"},
     "opensearchpy": {"cluster"},
+    "obstore": {"cluster"},
     "asyncclick": {"cli"},
     "prompt_toolkit": {"cli"},
 }

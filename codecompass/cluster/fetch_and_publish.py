@@ -31,7 +31,7 @@ from codecompass.cluster.publishing import publish, publish_segments
 from codecompass.cluster.remote_refs import MAX_REFS, RemoteRef, Selection, select_refs
 from codecompass.cluster.remotes import Mirror, RemoteLimits, list_remote
 from codecompass.cluster.repositories import Change, RefHead, Repository, RepositoryFailure
-from codecompass.cluster.segment_store import SegmentStore
+from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.cluster.sweeping import sweep
 from codecompass.cluster.worker_home import WorkerHome
 from codecompass.cluster.worker_measures import WorkerMeasures

@@ -35,7 +35,7 @@ from codecompass.cluster.manifests import (
 from codecompass.cluster.schema import JsonObject
 from codecompass.cluster.scoring import EngineRarities
 from codecompass.cluster.segment_cache import SegmentCache
-from codecompass.cluster.segment_store import SegmentStore
+from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.errors import CodeCompassError, IndexIncompatible, IndexNotReady
 from codecompass.store.databases import ReadConnection
 from codecompass.store.facts import FactsReader

@@ -41,8 +41,8 @@ from codecompass.cluster.manifests import (
 )
 from codecompass.cluster.schema import SCORED, JsonObject
 from codecompass.cluster.scoring import EngineRarities
-from codecompass.cluster.segment_store import SegmentStore
 from codecompass.cluster.segments import write_segments
+from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.errors import IndexNotReady
 from codecompass.store.databases import base_path, log_size, settle
 from codecompass.store.epochs import require_compatible

@@ -16,7 +16,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.cluster.manifests import SegmentFile
-from codecompass.cluster.segment_store import SegmentStore
+from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.store.epochs import require_compatible
 from codecompass.store.facts_record import digest_of
 from codecompass.store.layout import ProjectLayout

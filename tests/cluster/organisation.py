@@ -17,8 +17,8 @@ from codecompass.cluster.engine import Engine
 from codecompass.cluster.generations import FactsCache
 from codecompass.cluster.publishing import publish, publish_segments
 from codecompass.cluster.repositories import RefHead, Repositories, Repository
-from codecompass.cluster.segment_store import DirectoryStore
 from codecompass.cluster.server import LibraryLaunch, LibraryServer, open_library_server, serve_library
+from codecompass.cluster.stores.directory import DirectoryStore
 from codecompass.settings import AccessSettings, ClusterSettings, ServerSettings, Settings
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.server import open_sockets

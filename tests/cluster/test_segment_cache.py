@@ -11,8 +11,9 @@ import pytest
 from codecompass.cluster.manifests import FACTS_FILE, Averages, Manifest
 from codecompass.cluster.publishing import facts_files
 from codecompass.cluster.segment_cache import FETCHES, SegmentCache
-from codecompass.cluster.segment_store import DirectoryStore, StoreUnavailable
 from codecompass.cluster.segments import WORDS, remove_segments, write_segments
+from codecompass.cluster.stores.directory import DirectoryStore
+from codecompass.cluster.stores.segment_store import StoreUnavailable
 from codecompass.errors import IndexDamaged
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import LocateSymbol, SearchCode

@@ -5,7 +5,9 @@ import os
 
 import pytest
 
-from codecompass.cluster.segment_store import UNFINISHED, DirectoryStore, ObjectMissing, StoreUnavailable, open_store
+from codecompass.cluster.stores.directory import DirectoryStore
+from codecompass.cluster.stores.opening import open_store
+from codecompass.cluster.stores.segment_store import UNFINISHED, ObjectMissing, StoreUnavailable
 from codecompass.errors import InvalidInput
 from codecompass.settings import ClusterSettings
 
@@ -74,7 +76,7 @@ def test_what_a_writer_could_not_finish_is_never_an_object(store, root, file, mo
     def full(_descriptor):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("codecompass.cluster.segment_store.os.fsync", full)
+    monkeypatch.setattr("codecompass.cluster.stores.directory.os.fsync", full)
     with pytest.raises(StoreUnavailable, match="No space left"):
         store.put(KEY, file)
 

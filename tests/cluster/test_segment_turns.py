@@ -9,7 +9,7 @@ import pytest
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.generations import Generations
 from codecompass.cluster.repositories import Repositories, Repository
-from codecompass.cluster.segment_store import DirectoryStore
+from codecompass.cluster.stores.directory import DirectoryStore
 from tests.cluster.git_remote import GitRemote
 from tests.cluster.working import LIMITS, until, working
 

@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from codecompass.cluster import library
-from codecompass.cluster.segment_store import DirectoryStore
+from codecompass.cluster.stores.directory import DirectoryStore
 from codecompass.settings import Settings
 from tests.cluster.organisation import Organisation, files_of, organisation, serving_library
 from tests.transport.http.client import ask, call

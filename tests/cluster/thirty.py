@@ -22,7 +22,7 @@ from codecompass.cluster.generations import Generations
 from codecompass.cluster.manifests import block_id
 from codecompass.cluster.repositories import Repositories, Repository
 from codecompass.cluster.schedule import Times
-from codecompass.cluster.segment_store import DirectoryStore
+from codecompass.cluster.stores.directory import DirectoryStore
 from tests.cluster.git_remote import GitRemote
 from tests.cluster.processes import DEADLINE_SECONDS, POLL_SECONDS, LoggedProcess
 from tests.cluster.working import LIMITS, WorkerProcess
