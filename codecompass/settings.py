@@ -487,8 +487,8 @@ class ClusterSettings(Struct, frozen=True, kw_only=True):
     s3_access_key_file: Annotated[
         PathText,
         Meta(
-            description="File whose first line is the access key. Empty: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or what the "
-            "machine has from its cloud."
+            description="File whose first line is the access key. Empty: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or what "
+            "the machine has from its cloud."
         ),
     ] = ""
     s3_secret_key_file: Annotated[PathText, Meta(description="File whose first line is the secret of that key.")] = ""

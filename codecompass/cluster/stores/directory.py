@@ -42,8 +42,10 @@ class DirectoryStore:
         return str(self._root)
 
     def put(self, key: str, path: Path) -> None:
-        """See `SegmentStore`."""
+        """See `SegmentStore`. Raises OSError if the file cannot be read."""
         target = self._path(key)
+        # A file that is missing here would look like a store that is away.
+        path.stat()
         with self._available():
             if not self._root.is_dir():
                 raise FileNotFoundError(self._root)

@@ -25,6 +25,8 @@ _FILES: Final = "cluster.s3_access_key_file and cluster.s3_secret_key_file"
 _KEY: Final = Failure("it does not accept the key", f"correct {_FILES}, or renew the key")
 _RIGHTS: Final = Failure("the key has no right to do this", "give it the rights that docs/organisation.md lists")
 _BUSY: Final = Failure("it refuses because of too many requests", "raise its limits, or run fewer workers at a time")
+_CUT_SHORT: Final = Failure("it ended an answer too early", "look into the log of the service and of proxies before it")
+_STRANGE: Final = Failure("its answer is not that of a service for S3", "correct cluster.s3_endpoint")
 _FULL: Final = Failure("it has no space left, or the quota is used up", "make room there, or raise the quota")
 
 _BY_CODE: Final = {
@@ -63,8 +65,31 @@ _BY_STATUS: Final = {
     "507": _FULL,
 }
 
-_ANOTHER_HOST: Final = ("NotValidForName",)
-_CERTIFICATE: Final = ("certificate", "UnknownIssuer", "BadSignature")
+_BY_KIND: Final = (
+    ("BareRedirect", _REGION),
+    (
+        "CaUsedAsEndEntity",
+        Failure(
+            "its certificate is that of an authority (CA:TRUE), which no service may show",
+            "give the service a certificate that the authority has signed, and set cluster.s3_ca_file to that of the authority",
+        ),
+    ),
+    ("NotValidForName", Failure("its certificate is for another host name", "correct cluster.s3_endpoint or the certificate")),
+    ("Expired", Failure("its certificate has expired", "renew the certificate")),
+    (
+        "InvalidCertificate",
+        Failure("its certificate is not trusted", "set cluster.s3_ca_file to the certificate of the authority that signed it"),
+    ),
+    ("InvalidMessage", Failure("it does not speak TLS", "begin cluster.s3_endpoint with http://, or turn on TLS there")),
+    ("Parse(", _STRANGE),
+    ("NotPartial", _STRANGE),
+    ("kind: Connect", Failure("it cannot be reached", "start it, or correct cluster.s3_endpoint")),
+    ("kind: Interrupted", _CUT_SHORT),
+    ("kind: Request", _CUT_SHORT),
+    ("ContentRange", _CUT_SHORT),
+)
+"""By the names in the client's error, the most special first."""
+
 _NO_CREDENTIALS: Final = ("/latest/api/token", "/latest/meta-data", "169.254.170.")
 """Addresses at which machines of clouds give keys. They are asked if nothing else says a key."""
 
@@ -92,15 +117,7 @@ def failure_of(text: str, timeout_seconds: float) -> Failure:
 
 
 def _without_answer(text: str, timeout_seconds: float) -> Failure:
-    if any(each in text for each in _ANOTHER_HOST):
-        return Failure("its certificate is for another host name", "correct cluster.s3_endpoint or the certificate")
-    if any(each in text for each in _CERTIFICATE):
-        return Failure("its certificate is not trusted", "set cluster.s3_ca_file to the certificate of who signed it")
-    if "kind: Timeout" in text or "TimedOut" in text:
+    if "kind: Timeout" in text:
         what = f"it did not answer within {timeout_seconds:g} s"
         return Failure(what, "check the service and the connection to it, or raise cluster.s3_timeout_ms")
-    if "kind: Connect" in text:
-        return Failure("it cannot be reached", "start it, or correct cluster.s3_endpoint")
-    if "NoContentRange" in text or "Incomplete" in text or "kind: Interrupted" in text or "kind: Request" in text:
-        return Failure("it ended an answer too early", "look into the log of the service and of proxies before it")
-    return Failure("its answer is not that of a service for S3", "correct cluster.s3_endpoint")
+    return next((known for name, known in _BY_KIND if name in text), _STRANGE)

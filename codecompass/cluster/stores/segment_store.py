@@ -38,7 +38,8 @@ class SegmentStore(Protocol):
         """Where the store is, as the settings say it; without secrets."""
 
     def put(self, key: str, path: Path) -> None:
-        """Stores the content of a file durably, as a whole or not at all, in place of what the key had."""
+        """Stores the content of a file durably, as a whole or not at all, in place of what the key had. Raises
+        OSError if the file cannot be read."""
 
     def blocks(self, key: str) -> Iterator[bytes]:
         """Yields the content of an object. Raises ObjectMissing."""
