@@ -15,8 +15,8 @@ COMPOSE = DEPLOY / "compose.yaml"
 DOCKERFILE = DEPLOY / "Dockerfile"
 KUBERNETES = DEPLOY / "kubernetes"
 SECRETS = KUBERNETES / "secrets.example.yaml"
-KUSTOMIZATIONS = (KUBERNETES / "kustomization.yaml", KUBERNETES / "snapshots" / "kustomization.yaml")
-PATCHES = (KUBERNETES / "snapshots" / "mount.yaml",)
+KUSTOMIZATIONS = tuple(KUBERNETES / name / "kustomization.yaml" for name in ("", "snapshots", "s3"))
+PATCHES = (KUBERNETES / "snapshots" / "mount.yaml", KUBERNETES / "s3" / "keys.yaml", KUBERNETES / "s3" / "network.yaml")
 
 VERSION: str = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 OURS = "codecompass"

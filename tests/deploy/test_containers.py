@@ -180,10 +180,10 @@ def test_services_refer_to_what_is_there():
 
 
 def test_every_manifest_is_applied_or_says_why_not():
-    named = {KUSTOMIZATIONS[0], KUSTOMIZATIONS[1], SECRETS, *PATCHES}
+    named = {*KUSTOMIZATIONS, SECRETS, *PATCHES}
     for kustomization in KUSTOMIZATIONS:
         content = documents(kustomization)[0]
-        named |= {kustomization.parent / name for name in content["resources"]}
+        named |= {kustomization.parent / name for name in content.get("resources", ())}
 
     assert set(KUBERNETES.rglob("*.yaml")) == named
 

@@ -1,1 +1,1 @@
-"""Code hosts: which repositories an organisation, group or user has there, by the REST interface of each kind of host."""
+"""Stores of segments: the finished files of indexes, in a shared directory or in a bucket of a service that speaks S3."""
