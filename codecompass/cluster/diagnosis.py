@@ -146,7 +146,7 @@ def store_finding(facts: StoreFacts | None) -> Finding:
         return Finding(
             name="store",
             status="fail",
-            message=f"{facts.address} cannot be {facts.failed_step}: {facts.problem}",
+            message=f"cannot be {facts.failed_step}: {facts.problem}",
             remedy="put right what is said; until then nothing is published, and servers answer only from what they have copied",
         )
     if facts.clock_skew is not None and abs(facts.clock_skew) > MAX_SKEW_SECONDS:

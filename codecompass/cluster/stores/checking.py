@@ -59,16 +59,19 @@ def _tried(store: SegmentStore) -> StoreFacts:
     with _step("listed"):
         keys = store.keys(CHECKED)
     if key not in keys:
-        raise _Failed("listed", "the object that was just written is not in the list: the store has to show it at once.")
+        raise _Failed(
+            "listed",
+            f"{store.address} does not list the object that was just written. It has to be a store that shows it at once.",
+        )
     with _step("read"):
         found = b"".join(store.blocks(key))
     if found != content:
-        raise _Failed("read", "what was read is not what was written. Look into the log of the store.")
+        raise _Failed("read", f"{store.address} gives other content than what was written. Look into its log.")
     with _step("removed from"):
         store.remove(key)
         left = store.size(key)
     if left is not None or written_at is None:
-        raise _Failed("removed from", "the object is still there, or was never: check whether the store forbids removals.")
+        raise _Failed("removed from", f"{store.address} still has the object. Check whether it forbids removals.")
     with _step("removed from"):
         _remove_left(store, keys, written_at)
     return StoreFacts(
@@ -104,4 +107,6 @@ def _step(name: str) -> Iterator[None]:
     except StoreUnavailable as error:
         raise _Failed(name, error.message) from error
     except ObjectMissing as error:
-        raise _Failed(name, "the object that was just written is not there: the store has to give it at once.") from error
+        raise _Failed(
+            name, "the object that was just written is not there. It has to be a store that gives it at once."
+        ) from error

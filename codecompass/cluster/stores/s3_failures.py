@@ -107,9 +107,9 @@ def failure_of(text: str, timeout_seconds: float) -> Failure:
     if "External AWS credential provider" in text:
         return Failure("the files with its keys cannot be read", f"correct {_FILES}")
     status, code = status_and_code(text)
-    if status:
+    shown = f"{status} {code}".strip()
+    if shown:
         known = _BY_CODE.get(code) or _BY_STATUS.get(status)
-        shown = f"{status} {code}".rstrip()
         if known is None:
             known = Failure(f"it answers {shown}", "look into the log of the service")
         return known if shown in known.what or not code else Failure(f"{known.what} ({shown})", known.remedy)
