@@ -61,7 +61,7 @@ def _tried(store: SegmentStore) -> StoreFacts:
     if key not in keys:
         raise _Failed(
             "listed",
-            f"{store.address} does not list the object that was just written. It has to be a store that shows it at once.",
+            f"{store.address} does not list what was just written. It has to show it at once.",
         )
     with _step("read"):
         found = b"".join(store.blocks(key))
@@ -107,6 +107,4 @@ def _step(name: str) -> Iterator[None]:
     except StoreUnavailable as error:
         raise _Failed(name, error.message) from error
     except ObjectMissing as error:
-        raise _Failed(
-            name, "the object that was just written is not there. It has to be a store that gives it at once."
-        ) from error
+        raise _Failed(name, "what was just written is not there. The store has to give it at once.") from error
