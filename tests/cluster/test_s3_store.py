@@ -184,11 +184,16 @@ def test_each_failure_says_what_helps_and_nothing_that_is_secret(strange, monkey
         assert raised.value.is_retryable
 
 
-def test_a_missing_object_is_missing_and_no_failure(strange):
-    store, _ = strange(refusal("404 Not Found", "NoSuchKey"))
+def test_an_object_is_missing_only_if_there_is_a_bucket_without_it(strange):
+    """Some services answer `NoSuchKey` where there is no bucket."""
+    missing = refusal("404 Not Found", "NoSuchKey")
+    store, _ = strange(missing, answer("200 OK", b"<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>"))
+    without_bucket, _ = strange(missing, refusal("404 Not Found", "NoSuchBucket"))
 
     with pytest.raises(ObjectMissing):
         content(store)
+    with pytest.raises(StoreUnavailable, match="no such bucket"):
+        content(without_bucket)
 
 
 def test_a_service_that_asks_for_less_gets_the_request_again(strange, file, monkeypatch):

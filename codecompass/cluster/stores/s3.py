@@ -101,8 +101,10 @@ class S3Store:
                     found = obstore.get(self._client, name, options={"range": (start, start + PART_BYTES)})
                     size = found.meta["size"]
                     block = bytes(found.bytes())
-            except _Absent as absent:
-                raise ObjectMissing(key) from absent
+            except _Absent:
+                # Some services answer the same if there is no bucket; then this raises.
+                self.keys(key.partition("/")[0])
+                raise ObjectMissing(key) from None
             except _NoSuchRange:
                 # The caller compares what it has read with the size and digest that it expects.
                 return
