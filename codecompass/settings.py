@@ -472,7 +472,7 @@ class ClusterSettings(Struct, frozen=True, kw_only=True):
         PathText,
         Meta(
             description="Where workers publish finished indexes, which servers copy and read themselves: a directory that all "
-            "share, or s3://BUCKET/PREFIX, in which the prefix may be left out. Empty: texts are documents of the search engine."
+            "share, or s3://BUCKET/PREFIX, in which the prefix may be left out."
         ),
     ] = ""
     s3_endpoint: Annotated[

@@ -56,15 +56,13 @@ class CountingStore:
     """A store that counts how often each object is read, and can answer with something else."""
 
     def __init__(self, settings: ClusterSettings) -> None:
-        opened = open_store(settings)
-        assert opened is not None
-        self.behind: SegmentStore = opened
+        self.behind: SegmentStore = open_store(settings)
         self.reads: Counter[str] = Counter()
         self.wrong: dict[str, list[bytes]] = {}
         self.is_open = threading.Event()
         self.is_open.set()
         for name in ("put", "size", "written_at", "keys", "remove", "repositories", "free"):
-            setattr(self, name, getattr(opened, name))
+            setattr(self, name, getattr(self.behind, name))
 
     @property
     def address(self) -> str:

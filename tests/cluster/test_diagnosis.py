@@ -12,6 +12,7 @@ from codecompass.cluster.diagnosis import Facts, NodeFacts, Watermarks, findings
 from codecompass.cluster.engine import Engine, EngineHealth
 from codecompass.cluster.leases import claim, failed
 from codecompass.cluster.repositories import Lease, RefHead, Repositories, Repository, RepositoryFailure
+from codecompass.cluster.schema import FORMAT
 from codecompass.cluster.stores.checking import LEFT_SECONDS, StoreFacts, check_store
 from codecompass.cluster.stores.opening import open_store
 from codecompass.cluster.stores.segment_store import CHECKED
@@ -168,7 +169,7 @@ def test_what_a_killed_check_left_is_removed_by_a_later_one_and_what_another_wri
     for key in (f"{CHECKED}/a/old", f"{CHECKED}/a/new"):
         store.put(key, tmp_path / "content")
     long_ago = time.time() - 2 * LEFT_SECONDS
-    os.utime(tmp_path / "shared" / "p" / CHECKED / "a" / "old", (long_ago, long_ago))
+    os.utime(tmp_path / "shared" / f"p-v{FORMAT}" / CHECKED / "a" / "old", (long_ago, long_ago))
 
     check_store(store)
 

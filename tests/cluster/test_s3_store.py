@@ -8,6 +8,7 @@ from itertools import count
 import pytest
 from msgspec.structs import replace
 
+from codecompass.cluster.schema import FORMAT
 from codecompass.cluster.stores.opening import open_store
 from codecompass.cluster.stores.s3 import PAGE, PART_BYTES
 from codecompass.cluster.stores.segment_store import ObjectMissing, StoreUnavailable
@@ -18,6 +19,7 @@ from tests.support.certificates import self_signed, signed
 
 REPO = "0123456789abcdef"
 KEY = f"{REPO}/a1/5f"
+TOP = f"p-v{FORMAT}"
 
 
 @pytest.fixture
@@ -91,7 +93,7 @@ def test_what_others_put_beside_the_objects_is_neither_listed_nor_removed(s3_ser
     bucket = s3_service.new_bucket()
     store = open_store(s3_service.settings(bucket))
     store.put(KEY, file)
-    top = s3_service.objects / bucket / "some" / "where" / "p"
+    top = s3_service.objects / bucket / "some" / "where" / TOP
     (top / REPO / "notes").write_text("mine")
 
     assert store.keys(REPO) == [KEY]
@@ -248,7 +250,7 @@ def test_an_upload_that_fails_is_taken_back_and_no_success(strange, tmp_path, mo
     with pytest.raises(StoreUnavailable, match=what):
         store.put(KEY, tmp_path / "large")
 
-    assert service.heads[-1].startswith(f"DELETE /code/x/p/{KEY}?uploadId=u1 ".encode())
+    assert service.heads[-1].startswith(f"DELETE /code/x/{TOP}/{KEY}?uploadId=u1 ".encode())
 
 
 def test_a_port_without_a_service_is_named(keys):
@@ -262,13 +264,13 @@ def test_a_port_without_a_service_is_named(keys):
 def test_the_bucket_is_in_the_path_or_before_the_host(strange, keys, monkeypatch):
     store, service = strange(refusal("404 Not Found", "NoSuchKey"))
     assert store.size(KEY) is None
-    assert service.heads[0].startswith(f"HEAD /code/x/p/{KEY} ".encode())
+    assert service.heads[0].startswith(f"HEAD /code/x/{TOP}/{KEY} ".encode())
 
     # The name needs not be known here: a proxy is asked for it.
     monkeypatch.setenv("http_proxy", service.endpoint)
     store = open_store(replace(keys, s3_endpoint="http://s3.example.com", s3_path_style=False))
     assert store.size(KEY) is None
-    assert service.heads[1].startswith(f"HEAD http://code.s3.example.com/x/p/{KEY} ".encode())
+    assert service.heads[1].startswith(f"HEAD http://code.s3.example.com/x/{TOP}/{KEY} ".encode())
 
 
 def test_an_untrusted_certificate_gets_no_request(strange, tmp_path, file):

@@ -8,6 +8,7 @@ import sys
 import pytest
 from msgspec.structs import replace
 
+from codecompass.cluster.schema import FORMAT
 from codecompass.cluster.stores.directory import DirectoryStore
 from codecompass.cluster.stores.opening import open_store
 from codecompass.cluster.stores.s3 import S3Store
@@ -18,6 +19,7 @@ from tests.cluster.kept_stores import KeptDirectory
 
 REPO = "0123456789abcdef"
 KEY = f"{REPO}/a1/5f"
+TOP = f"p-v{FORMAT}"
 
 
 @pytest.fixture
@@ -155,13 +157,13 @@ def test_what_a_writer_could_not_finish_is_never_an_object(directory, file, monk
 def test_a_file_that_a_killed_writer_left_is_removed_with_the_others(directory, file):
     store, root = directory
     store.put(KEY, file)
-    left = root / "p" / REPO / "a1" / f"{UNFINISHED}7"
+    left = root / TOP / REPO / "a1" / f"{UNFINISHED}7"
     left.write_bytes(b"part")
 
     for key in store.keys(REPO):
         store.remove(key)
 
-    assert list((root / "p").iterdir()) == []
+    assert list((root / TOP).iterdir()) == []
 
 
 def test_the_empty_directory_under_a_missing_mount_is_not_taken_for_a_store_without_the_object(directory):
@@ -174,11 +176,10 @@ def test_the_empty_directory_under_a_missing_mount_is_not_taken_for_a_store_with
 # Settings.
 
 
-def test_the_setting_names_a_directory_a_bucket_or_nothing(tmp_path):
+def test_the_setting_names_a_directory_or_a_bucket(tmp_path):
     keys = {"s3_access_key_file": str(tmp_path / "key"), "s3_secret_key_file": str(tmp_path / "key")}
     (tmp_path / "key").write_text("k\n")
 
-    assert open_store(ClusterSettings()) is None
     assert isinstance(open_store(ClusterSettings(segments=str(tmp_path))), DirectoryStore)
     opened = open_store(ClusterSettings(segments="s3://code/a/b", s3_endpoint="http://127.0.0.1:9", **keys))
     assert isinstance(opened, S3Store)
@@ -188,6 +189,7 @@ def test_the_setting_names_a_directory_a_bucket_or_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("given", "advice"),
     [
+        ({}, "CODECOMPASS_CLUSTER_SEGMENTS"),
         ({"segments": "shared"}, "absolute path of a directory, or s3://"),
         ({"segments": "s3://"}, "s3://BUCKET"),
         ({"segments": "s3://Upper"}, "s3://BUCKET"),

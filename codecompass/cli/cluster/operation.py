@@ -92,7 +92,7 @@ def _store_facts(settings: ClusterSettings) -> StoreFacts | None:
         store = open_store(settings)
     except InvalidInput as error:
         return StoreFacts(address=settings.segments, failed_step="opened", problem=error.message)
-    return None if store is None else check_store(store)
+    return check_store(store)
 
 
 def add_from_file(

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from codecompass.cluster.schema import FORMAT
 from codecompass.cluster.stores.directory import DirectoryStore
 from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.errors import InvalidInput
@@ -23,24 +24,28 @@ _BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _PREFIX: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}(?:/[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}){0,9}")
 
 
-def open_store(settings: ClusterSettings) -> SegmentStore | None:
-    """Returns the store that the settings name; None if texts are documents of the engine. Nothing is sent yet. Raises
-    InvalidInput."""
+def open_store(settings: ClusterSettings) -> SegmentStore:
+    """Returns the store that the settings name; nothing is sent yet. Raises InvalidInput if they name none."""
+    prefix = f"{settings.prefix}-v{FORMAT}"
     if not settings.segments:
-        return None
+        raise InvalidInput(
+            "no store of segments. Set cluster.segments (CODECOMPASS_CLUSTER_SEGMENTS) to the directory that workers and servers "
+            "share, or to s3://BUCKET/PREFIX.",
+            field="cluster.segments",
+        )
     if settings.segments.startswith(S3_SCHEME):
         if find_spec("obstore") is None:
             raise InvalidInput(NOT_INSTALLED, remediation="pip install 'codecompass[cluster]'")
         options = _s3_options(settings)
         from codecompass.cluster.stores.s3 import S3Store
 
-        return S3Store(options, settings.prefix)
+        return S3Store(options, prefix)
     root = Path(settings.segments)
     if not root.is_absolute():
         raise InvalidInput(
             "cluster.segments must be the absolute path of a directory, or s3://BUCKET/PREFIX.", field="cluster.segments"
         )
-    return DirectoryStore(root, settings.prefix)
+    return DirectoryStore(root, prefix)
 
 
 def _s3_options(settings: ClusterSettings) -> "S3Options":
