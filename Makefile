@@ -13,7 +13,7 @@ TREES ?=
 ROWS ?=
 BENCH = $(if $(TREES),--trees $(TREES)) $(if $(ROWS),--rows $(ROWS))
 
-.PHONY: demo test slow-test suite browser validators hosts cluster-test release wheel lint bench bench-compare soak format clean
+.PHONY: demo test slow-test suite browser validators buckets hosts cluster-test release wheel lint bench bench-compare soak format clean
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	@'$(PYTHON)' -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
@@ -70,6 +70,11 @@ $(BIN)/promtool:
 	rm -rf $(VENV)/promtool && mkdir -p $(VENV)/promtool
 	cd $(VENV)/promtool && go mod init promtool && go get github.com/prometheus/prometheus/cmd/promtool@v0.309.0
 	cd $(VENV)/promtool && go build -o '$(abspath $(BIN))/promtool' github.com/prometheus/prometheus/cmd/promtool
+
+buckets: $(BIN)/versitygw  ## a service that speaks S3 (needs Go), in which `make test` then also keeps segments
+
+$(BIN)/versitygw: | $(VENV)/.ready
+	GOBIN='$(abspath $(BIN))' go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
 
 hosts: $(VENV)/.hosts  ## four real hosts (1 GB), which `make slow-test` runs on a scripted model where they are
 

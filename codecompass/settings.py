@@ -45,6 +45,9 @@ PathText = Annotated[str, Meta(max_length=MAX_TEXT_LENGTH, extra={"is_path": Tru
 """A path. `~` is the home directory. Relative to the directory of the configuration file, or to the current directory."""
 
 
+S3_SCHEME: Final = "s3://"
+"""Begins the address of a bucket where a path may be given too."""
+
 DEFAULT_UNMARKED_FILES: Final = 2_000
 
 
@@ -468,10 +471,40 @@ class ClusterSettings(Struct, frozen=True, kw_only=True):
     segments: Annotated[
         PathText,
         Meta(
-            description="Directory that workers and servers share: workers write finished indexes to it, and servers copy them. "
-            "An absolute path."
+            description="Where workers publish finished indexes, which servers copy and read themselves: a directory that all "
+            "share, or s3://BUCKET/PREFIX, in which the prefix may be left out."
         ),
     ] = ""
+    s3_endpoint: Annotated[
+        Text,
+        Meta(description="http(s):// address of the service with the bucket. Empty: AWS_ENDPOINT_URL, or Amazon's."),
+    ] = ""
+    s3_region: Annotated[Text, Meta(description="Its region. Empty: AWS_REGION, or us-east-1.")] = ""
+    s3_path_style: Annotated[
+        bool,
+        Meta(description="Whether addresses have the bucket in their path (true) or before the host's name (false)."),
+    ] = True
+    s3_access_key_file: Annotated[
+        PathText,
+        Meta(
+            description="File whose first line is the access key. Empty: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or what "
+            "the machine has from its cloud."
+        ),
+    ] = ""
+    s3_secret_key_file: Annotated[PathText, Meta(description="File whose first line is the secret of that key.")] = ""
+    s3_ca_file: Annotated[
+        PathText,
+        Meta(description="PEM certificates that may have signed the service's one, besides those of the system. Empty: none."),
+    ] = ""
+    s3_timeout_ms: Annotated[
+        int,
+        Meta(
+            ge=1_000,
+            le=10 * 60_000,
+            description="How long a request to that service may take, with its content of up to 8 MiB.",
+            extra={"unit": "ms"},
+        ),
+    ] = 30_000
     protocols: Annotated[
         tuple[GitProtocol, ...],
         Meta(max_length=5, description="Protocols by which repositories may be fetched: https, ssh, git, http, file."),

@@ -24,6 +24,7 @@ from codecompass.settings import (
     MAX_TEXT_LENGTH,
     NO_SETTING,
     PROJECT_SECTIONS,
+    S3_SCHEME,
     SHORT_VARIABLES,
     USER_KEYS,
     Setting,
@@ -324,9 +325,10 @@ def _bare(annotation: object) -> object:
 
 
 def _absolute(text: str, base: Path | None, source: str) -> str:
-    """Returns the absolute path, empty for an empty one. `base` is the directory of relative paths, None for the current one."""
-    if not text:
-        return ""
+    """Returns the absolute path; what is empty or the address of a bucket as it is. `base` is the directory of relative paths,
+    None for the current one."""
+    if not text or text.startswith(S3_SCHEME):
+        return text
     path = Path(text).expanduser()
     if path.is_absolute():
         return str(path)

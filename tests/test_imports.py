@@ -25,6 +25,7 @@ THIRD_PARTY = {
     "trio": {"nurseries", "remote", "semantic", "actors", "projects", "transport", "cluster", "cli"},
     "opensearchpy": {"cluster"},
     "opentelemetry": {"trace_export"},
+    "obstore": {"cluster"},
     "asyncclick": {"cli"},
     "prompt_toolkit": {"cli"},
 }

@@ -308,6 +308,16 @@ def test_a_file_where_the_settings_directory_should_be_means_no_settings(tmp_pat
     assert load_settings(Sources(environment={}, project_root=tmp_path)).settings == Settings()
 
 
+def test_a_relative_path_is_one_of_its_file_and_the_address_of_a_bucket_is_none(tmp_path):
+    file = tmp_path / "config.toml"
+    found = []
+    for given in ("shared/segments", "s3://code/segments"):
+        file.write_text(f'[cluster]\nsegments = "{given}"\n')
+        found.append(load_settings(Sources(environment={}, config_file=file)).settings.cluster.segments)
+
+    assert found == [str(tmp_path / "shared" / "segments"), "s3://code/segments"]
+
+
 def test_every_setting_says_what_it_is_and_its_default_is_valid():
     for setting in known_settings():
         assert setting.description, setting.key

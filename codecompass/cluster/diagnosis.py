@@ -4,6 +4,7 @@
 
 A lease counts as standing still if it was not renewed between two reads of the documents by this process: clocks of workers are
 not compared. That the engine's nodes and this machine agree on the time matters for tokens that expire.
+The store of segments is looked at even if the engine does not answer: `store_finding`.
 """
 
 import re
@@ -17,6 +18,7 @@ from codecompass import formatting
 from codecompass.cluster.engine import Engine, EngineHealth
 from codecompass.cluster.leases import LEASE_SECONDS, RENEWALS
 from codecompass.cluster.repositories import Repositories, Repository
+from codecompass.cluster.stores.checking import StoreFacts
 from codecompass.formatting import count
 from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 from codecompass.units import GIB, KIB, MIB, SECONDS
@@ -27,6 +29,9 @@ WATCH_SECONDS: Final = 1.5 * LEASE_SECONDS / RENEWALS
 """How long leases are watched: a worker that is alive renews each in this time."""
 
 MAX_SKEW_SECONDS: Final = 5 * SECONDS
+LEAST_FREE: Final = 0.1
+"""Part of a disk of the store that should be free: workers write a new generation before the old one is removed."""
+
 MAX_NAMED: Final = 5
 """Nodes or repositories that a finding names."""
 
@@ -126,6 +131,42 @@ def findings(facts: Facts) -> Iterator[Finding]:
     yield _waiting(facts)
     yield _remotes(facts.after)
     yield _formats(facts.after)
+
+
+def store_finding(facts: StoreFacts | None) -> Finding:
+    """Returns what a check of the store of segments means; None: the settings of this machine name none."""
+    if facts is None:
+        return Finding(
+            name="store",
+            status="warn",
+            message="not looked at: cluster.segments is not set here",
+            remedy="run this with the settings of a worker, on a machine that sees what workers see",
+        )
+    if facts.failed_step:
+        return Finding(
+            name="store",
+            status="fail",
+            message=f"cannot be {facts.failed_step}: {facts.problem}",
+            remedy="put right what is said; until then nothing is published, and servers answer only from what they have copied",
+        )
+    if facts.clock_skew is not None and abs(facts.clock_skew) > MAX_SKEW_SECONDS:
+        return Finding(
+            name="store",
+            status="warn",
+            message=f"the clock of {facts.address} differs from this machine's ({facts.clock_skew:+.0f} s)",
+            remedy="run a time service on both: services for S3 refuse requests whose time is 15 minutes off",
+        )
+    free = ""
+    if facts.free_bytes is not None and facts.total_bytes:
+        free = f"; {formatting.size(facts.free_bytes)} of {formatting.size(facts.total_bytes)} free"
+        if facts.free_bytes < LEAST_FREE * facts.total_bytes:
+            return Finding(
+                name="store",
+                status="warn",
+                message=f"the disk of {facts.address} is nearly full{free}",
+                remedy="make room: enlarge the disk, or remove repositories",
+            )
+    return Finding(name="store", status="ok", message=f"{facts.address} can be written, listed, read and removed from{free}")
 
 
 def _node(said: dict[str, Any], version: str) -> NodeFacts:

@@ -14,7 +14,7 @@ from codecompass.cluster.engine import Engine
 from codecompass.cluster.manifests import Manifest, unpacked
 from codecompass.cluster.schema import JsonObject
 from codecompass.cluster.segment_cache import SegmentCache
-from codecompass.cluster.segment_store import SegmentStore
+from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.errors import CodeCompassError, IndexIncompatible, IndexNotReady
 from codecompass.store.facts import FactsReader
 from codecompass.store.mapped_files import MappedFiles

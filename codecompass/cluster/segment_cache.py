@@ -20,8 +20,8 @@ from msgspec import Struct
 
 from codecompass.cluster.manifests import FACTS_FILE, Manifest, SegmentFile, damaged
 from codecompass.cluster.segment_measures import CacheMeasures
-from codecompass.cluster.segment_store import ObjectMissing, SegmentStore
 from codecompass.cluster.segments import TEXT, WORDS
+from codecompass.cluster.stores.segment_store import ObjectMissing, SegmentStore
 from codecompass.store.databases import ReadConnection
 from codecompass.store.facts_record import DIGEST_BYTES
 from codecompass.store.file_table import TableCache

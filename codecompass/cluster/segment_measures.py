@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 import trio
 
-from codecompass.cluster.segment_store import DirectoryStore, SegmentStore, StoreUnavailable
+from codecompass.cluster.stores.segment_store import SegmentStore, StoreUnavailable
 from codecompass.transport.http.exposition import Family, Kind, gauge
 from codecompass.units import SECONDS
 
@@ -97,6 +97,11 @@ class MeasuredStore:
         self._store = store
         self._measures = measures
 
+    @property
+    def address(self) -> str:
+        """See `SegmentStore`."""
+        return self._store.address
+
     def put(self, key: str, path: Path) -> None:
         """See `SegmentStore`."""
         with self._counted("write"):
@@ -115,6 +120,11 @@ class MeasuredStore:
         with self._counted("look"):
             return self._store.size(key)
 
+    def written_at(self, key: str) -> float | None:
+        """See `SegmentStore`."""
+        with self._counted("look"):
+            return self._store.written_at(key)
+
     def keys(self, repo_id: str) -> list[str]:
         """See `SegmentStore`."""
         with self._counted("list"):
@@ -130,14 +140,19 @@ class MeasuredStore:
         with self._counted("list"):
             return self._store.repositories()
 
+    def free(self) -> tuple[int, int] | None:
+        """See `SegmentStore`."""
+        with self._counted("look"):
+            return self._store.free()
+
     def look(self) -> tuple[int, int] | None:
         """Returns the free bytes and the size of the disk of a shared directory; None for a store that has none. Raises
         StoreUnavailable."""
         with self._counted("look"):
-            if isinstance(self._store, DirectoryStore):
-                return self._store.disk()
-            self._store.size(_NO_OBJECT)
-            return None
+            found = self._store.free()
+            if found is None:
+                self._store.size(_NO_OBJECT)
+            return found
 
     @contextmanager
     def _counted(self, operation: Operation) -> Iterator[None]:

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from codecompass.cluster.engine import Conflict, Engine
 from codecompass.cluster.manifests import BASE_FILE, FACTS_FILE, Manifest, SegmentFile
-from codecompass.cluster.segment_store import SegmentStore
+from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.errors import IndexNotReady
 from codecompass.store.databases import base_path, log_size, settle
 from codecompass.store.epochs import require_compatible

@@ -42,9 +42,9 @@ from codecompass.cluster.library import LOOKUPS, Libraries
 from codecompass.cluster.repositories import Repositories
 from codecompass.cluster.routing import LibraryRouter
 from codecompass.cluster.segment_measures import MeasuredStore, StoreMeasures, watch_store
-from codecompass.cluster.segment_store import open_store
 from codecompass.cluster.sign_in import sign_in
 from codecompass.cluster.sign_in_pages import sign_in_pages
+from codecompass.cluster.stores.opening import open_store
 from codecompass.cluster.viewer_limits import ViewerLimits
 from codecompass.cluster.webhook import SIGNATURE_HEADERS, is_genuine, lists_otherwise, note_listed, note_pushed, pushed_urls
 from codecompass.log import get_logger

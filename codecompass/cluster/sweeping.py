@@ -12,8 +12,8 @@ from codecompass.cluster.engine import Engine
 from codecompass.cluster.manifests import Manifest, unpacked
 from codecompass.cluster.repositories import MAX_REPOSITORIES, Repositories
 from codecompass.cluster.schema import JsonObject
-from codecompass.cluster.segment_store import SegmentStore
 from codecompass.cluster.segments import remove_segments
+from codecompass.cluster.stores.segment_store import SegmentStore
 
 MAX_ORPHANS: Final = 100
 """Orphaned repositories handled in one search; the next search finds the others."""

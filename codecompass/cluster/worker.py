@@ -42,7 +42,7 @@ from codecompass.cluster.remotes import RemoteLimits, list_remote
 from codecompass.cluster.repositories import Change, Repositories, Repository
 from codecompass.cluster.schedule import Action, Schedule, Times
 from codecompass.cluster.segment_measures import MeasuredStore, watch_store
-from codecompass.cluster.segment_store import open_store
+from codecompass.cluster.stores.opening import open_store
 from codecompass.cluster.sweeping import add_tombstones
 from codecompass.cluster.worker_home import WorkerHome
 from codecompass.cluster.worker_measures import Outcome, WorkerMeasures

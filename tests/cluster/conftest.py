@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 from codecompass.cluster.generations import Generations
-from codecompass.cluster.segment_store import SegmentStore, open_store
+from codecompass.cluster.stores.opening import open_store
+from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.settings import ClusterSettings
 from tests.cluster.cluster import Cluster
 from tests.cluster.distribution import FetchFailed, Missing, distribution, java_home
+from tests.cluster.kept_stores import KINDS, KeptBucket, KeptDirectory, KeptStore
 from tests.cluster.nodes import QUICK_START, running_nodes
 from tests.cluster.organisation import Organisation, organisation
+from tests.cluster.s3_service import S3Service
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist groups the tests
@@ -73,6 +76,27 @@ def generations(engine, store, tmp_path) -> Iterator[Generations]:
     opened = Generations(engine, store, tmp_path / "copies")
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="session")
+def s3_service(tmp_path_factory) -> Iterator[S3Service]:
+    """A service that speaks S3. Tests share it; each takes a bucket of its own, and starts it again if it killed it."""
+    service = S3Service(tmp_path_factory.mktemp("s3"))
+    yield service
+    service.kill()
+
+
+@pytest.fixture(params=KINDS)
+def kept(request, tmp_path, monkeypatch) -> Iterator[KeptStore]:
+    """A store of each kind, empty."""
+    if request.param == "directory":
+        yield KeptDirectory(tmp_path / "shared")
+        return
+    service = request.getfixturevalue("s3_service")
+    # While the service is away, requests would be repeated for seconds.
+    monkeypatch.setattr("codecompass.cluster.stores.s3.RETRIES", 1)
+    yield KeptBucket(service)
+    service.ensure_running()
 
 
 @pytest.fixture

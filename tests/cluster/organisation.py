@@ -15,9 +15,9 @@ from codecompass.cluster.access import Tokens
 from codecompass.cluster.catalog import prepare
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.repositories import RefHead, Repositories, Repository
-from codecompass.cluster.segment_store import open_store
 from codecompass.cluster.segments import publish
 from codecompass.cluster.server import LibraryLaunch, LibraryServer, open_library_server, serve_library
+from codecompass.cluster.stores.opening import open_store
 from codecompass.settings import AccessSettings, ClusterSettings, ServerSettings, Settings
 from codecompass.tracing import Traces
 from codecompass.transport.http.limits import HttpLimits
@@ -52,9 +52,9 @@ def files_of(name: str) -> Mapping[str, str]:
 
 
 class Organisation:
-    """Repositories and tokens under a unique prefix, published in the store `segments` of the directory."""
+    """Repositories and tokens under a unique prefix, published in a store: by default `segments` of the directory."""
 
-    def __init__(self, urls: Sequence[str], directory: Path) -> None:
+    def __init__(self, urls: Sequence[str], directory: Path, store: ClusterSettings | None = None) -> None:
         self.urls = tuple(urls)
         self.prefix = f"t{secrets.token_hex(6)}"
         self.engine = Engine(self.urls, prefix=self.prefix, patience=60)
@@ -64,6 +64,7 @@ class Organisation:
         self.directory = directory
         self.segments = directory / "segments"
         self.segments.mkdir(parents=True)
+        self._named = store or ClusterSettings(segments=str(self.segments))
         self.store = open_store(self.settings().cluster)
         self.published: dict[str, Repository] = {}
 
@@ -109,7 +110,7 @@ class Organisation:
 
     def settings(self, **access: object) -> Settings:
         return Settings(
-            cluster=ClusterSettings(url=self.urls, prefix=self.prefix, segments=str(self.segments)),
+            cluster=replace(self._named, url=self.urls, prefix=self.prefix),
             server=ServerSettings(transport="http", store="opensearch", tools="all"),
             # Tests of every question ask thousands within a minute.
             access=AccessSettings(**{"max_requests_per_minute": 0, **access}),
@@ -121,9 +122,9 @@ class Organisation:
 
 
 @contextmanager
-def organisation(urls: Sequence[str], directory: Path) -> Iterator[Organisation]:
+def organisation(urls: Sequence[str], directory: Path, store: ClusterSettings | None = None) -> Iterator[Organisation]:
     """Yields an organisation without repositories; deletes its indexes after the block."""
-    made = Organisation(urls, directory)
+    made = Organisation(urls, directory, store)
     try:
         yield made
     finally:

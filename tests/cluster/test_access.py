@@ -135,6 +135,7 @@ def test_a_token_ends_when_it_expires():
 READING = {
     *("engine_queries", "engine_text", "generations", "manifests", "repository_samples"),
     *("segment_cache", "segment_store", "segments"),
+    *("directory", "opening", "s3"),  # the stores
 }
 """The modules that read the contents of repositories."""
 

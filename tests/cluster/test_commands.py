@@ -185,7 +185,8 @@ def test_repositories_are_added_from_a_file_paused_drained_resumed_and_indexed_a
     assert generation_of(rebuilt.json, names[1]) == generation_of({"repositories": before}, names[1])
     doctor = cli("cluster", "doctor", "--json")
     assert doctor.code == 0
-    assert {each["name"] for each in doctor.json["checks"]} >= {"engine", "versions", "disks", "clocks", "leases", "remotes"}
+    names = {each["name"] for each in doctor.json["checks"]}
+    assert names >= {"engine", "versions", "disks", "clocks", "leases", "remotes", "store"}
 
 
 def generation_of(listing: dict[str, list[dict[str, object]]], name: str) -> object:

@@ -1,16 +1,23 @@
 """What `cluster doctor` finds: each check by the facts that it looks at, and faults of a real cluster."""
 
+import os
 import secrets
+import time
 from collections.abc import Iterator
 
 import pytest
 from msgspec.structs import replace
 
-from codecompass.cluster.diagnosis import Facts, NodeFacts, Watermarks, findings, observed
+from codecompass.cluster.diagnosis import Facts, NodeFacts, Watermarks, findings, observed, store_finding
 from codecompass.cluster.engine import Engine, EngineHealth
 from codecompass.cluster.leases import claim, failed
 from codecompass.cluster.repositories import Lease, RefHead, Repositories, Repository, RepositoryFailure
+from codecompass.cluster.schema import FORMAT
+from codecompass.cluster.stores.checking import LEFT_SECONDS, StoreFacts, check_store
+from codecompass.cluster.stores.opening import open_store
+from codecompass.cluster.stores.segment_store import CHECKED
 from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
+from tests.cluster.kept_stores import CountingStore, KeptDirectory
 
 GIB = 1024**3
 HEALTHY = EngineHealth(status="green", nodes=3, shards=20, missing_shards=0, pending_tasks=0)
@@ -111,6 +118,74 @@ def test_what_is_paused_neither_waits_nor_fails():
     assert found(both(paused), "workers").status == "ok"
     assert "1 paused" in found(both(paused), "workers").message
     assert found(both(paused), "remotes").status == "ok"
+
+
+STORE = StoreFacts(address="/srv/segments", clock_skew=0.2, free_bytes=40 * GIB, total_bytes=100 * GIB)
+
+
+@pytest.mark.parametrize(
+    ("facts", "status", "said"),
+    [
+        (STORE, "ok", "/srv/segments can be written, listed, read and removed from; 40.0 GB of 100.0 GB free"),
+        (replace(STORE, free_bytes=None, total_bytes=None), "ok", "removed from"),
+        (replace(STORE, free_bytes=9 * GIB), "warn", "nearly full; 9.0 GB of 100.0 GB free"),
+        (replace(STORE, clock_skew=-90.0), "warn", "(-90 s)"),
+        (replace(STORE, failed_step="listed", problem="the key has no right"), "fail", "cannot be listed: the key has no right"),
+        (None, "warn", "cluster.segments is not set here"),
+    ],
+)
+def test_each_fault_of_the_store_is_named_with_what_to_do(facts, status, said):
+    result = store_finding(facts)
+
+    assert (result.status, said in result.message) == (status, True), result
+    assert bool(result.remedy) == (status != "ok")
+
+
+def test_a_store_of_either_kind_is_tried_and_left_as_it_was(kept):
+    store = open_store(kept.settings)
+
+    facts = check_store(store)
+
+    assert store_finding(facts).status in ("ok", "warn"), "this machine's disk may be nearly full"
+    assert not facts.failed_step
+    assert abs(facts.clock_skew) < 60
+    assert store.keys(CHECKED) == store.repositories() == []
+
+
+def test_a_store_that_is_away_is_found_without_the_engine(kept):
+    kept.go_away()
+
+    found = store_finding(check_store(open_store(kept.settings)))
+
+    assert found.status == "fail"
+    assert "cannot be written" in found.message
+    kept.come_back()
+
+
+def test_what_a_killed_check_left_is_removed_by_a_later_one_and_what_another_writes_now_is_not(tmp_path):
+    kept = KeptDirectory(tmp_path / "shared")
+    store = open_store(kept.settings)
+    (tmp_path / "content").write_bytes(b"c")
+    for key in (f"{CHECKED}/a/old", f"{CHECKED}/a/new"):
+        store.put(key, tmp_path / "content")
+    long_ago = time.time() - 2 * LEFT_SECONDS
+    os.utime(tmp_path / "shared" / f"p-v{FORMAT}" / CHECKED / "a" / "old", (long_ago, long_ago))
+
+    check_store(store)
+
+    assert store.keys(CHECKED) == [f"{CHECKED}/a/new"]
+
+
+def test_a_store_that_forgets_or_garbles_is_found(tmp_path):
+    settings = KeptDirectory(tmp_path / "shared").settings
+    garbling, forgetting, keeping = CountingStore(settings), CountingStore(settings), CountingStore(settings)
+    garbling.blocks = lambda _key: iter([b"other"])
+    forgetting.keys = lambda _repo_id: []
+    keeping.remove = lambda _key: None
+
+    steps = [check_store(store).failed_step for store in (garbling, forgetting, keeping)]
+
+    assert steps == ["read", "listed", "removed from"]
 
 
 # on a real cluster

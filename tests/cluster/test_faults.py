@@ -17,8 +17,9 @@ from codecompass.cluster.engine import Engine, EngineUnavailable
 from codecompass.cluster.generations import Generations, ManifestReader
 from codecompass.cluster.leases import Claim, claim
 from codecompass.cluster.repositories import RefHead, Repositories
-from codecompass.cluster.segment_store import SegmentStore, open_store
 from codecompass.cluster.segments import publish
+from codecompass.cluster.stores.opening import open_store
+from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.cluster.sweeping import sweep
 from codecompass.errors import IndexDamaged, IndexNotReady
 from codecompass.protocol.metadata import AnswerState

@@ -10,8 +10,8 @@ import pytest
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.generations import Generations, ManifestReader
 from codecompass.cluster.manifests import Manifest
-from codecompass.cluster.segment_store import SegmentStore
 from codecompass.cluster.segments import Published, publish
+from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.cluster.sweeping import sweep
 from codecompass.errors import IndexDamaged, IndexNotReady
 from codecompass.protocol.metadata import AnswerState

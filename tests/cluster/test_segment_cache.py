@@ -1,17 +1,14 @@
 """Copies of published segments answer like the index that was published, whatever happens to the store or to the copies."""
 
-import threading
-from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 from codecompass.cluster.manifests import FACTS_FILE, Manifest
 from codecompass.cluster.segment_cache import FETCHES, SegmentCache
-from codecompass.cluster.segment_store import DirectoryStore, StoreUnavailable
 from codecompass.cluster.segments import WORDS, facts_files, remove_segments, write_segments
+from codecompass.cluster.stores.segment_store import StoreUnavailable
 from codecompass.errors import IndexDamaged
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import LocateSymbol, SearchCode
@@ -21,6 +18,7 @@ from codecompass.store.facts import FactsReader
 from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot
 from codecompass.units import GIB
+from tests.cluster.kept_stores import CountingStore
 from tests.support.workspace import TestWorkspace
 
 REPO = "0123456789abcdef"
@@ -37,28 +35,9 @@ QUESTIONS = (
 )
 
 
-class CountingStore(DirectoryStore):
-    """Counts how often each object is read, and can answer with something else."""
-
-    def __init__(self, root: Path) -> None:
-        super().__init__(root, "p")
-        self.reads: Counter[str] = Counter()
-        self.wrong: dict[str, list[bytes]] = {}
-        self.is_open = threading.Event()
-        self.is_open.set()
-
-    def blocks(self, key: str) -> Iterator[bytes]:
-        self.reads[key] += 1
-        assert self.is_open.wait(30)
-        if self.wrong.get(key):
-            return iter([self.wrong[key].pop(0)])
-        return super().blocks(key)
-
-
 @pytest.fixture
-def store(tmp_path) -> CountingStore:
-    (tmp_path / "shared").mkdir()
-    return CountingStore(tmp_path / "shared")
+def store(kept) -> CountingStore:
+    return CountingStore(kept.settings)
 
 
 @pytest.fixture
@@ -203,7 +182,7 @@ async def test_questions_that_come_together_fetch_a_generation_once(store, cache
 async def test_an_object_that_was_read_wrongly_is_fetched_again(store, cache, workspace, content):
     manifest = published(store, workspace)
     file = max(manifest.segments, key=lambda each: each.size)
-    right = b"".join(DirectoryStore.blocks(store, file.key))
+    right = b"".join(store.behind.blocks(file.key))
     store.wrong[file.key] = [content if content is not None else right[:-1] + bytes([right[-1] ^ 1])]
 
     assert read(cache, manifest) == expected(workspace)
@@ -230,17 +209,17 @@ async def test_an_object_that_is_wrong_or_gone_is_never_answered_from_until_it_i
     assert read(cache, manifest) == expected(workspace)
 
 
-async def test_without_the_store_what_is_here_is_answered_and_the_rest_after_it_is_back(store, cache, workspace, tmp_path):
+async def test_without_the_store_what_is_here_is_answered_and_the_rest_after_it_is_back(kept, store, cache, workspace):
     here, away = published(store, workspace), published(store, workspace, "b1", repo_id="fedcba9876543210")
     assert read(cache, here) == expected(workspace)
-    (tmp_path / "shared").rename(tmp_path / "unmounted")
+    kept.go_away()
 
     assert read(cache, here) == expected(workspace)
     with pytest.raises(StoreUnavailable) as raised:
         read(cache, away)
     assert raised.value.is_retryable
 
-    (tmp_path / "unmounted").rename(tmp_path / "shared")
+    kept.come_back()
     assert read(cache, away) == expected(workspace)
 
 

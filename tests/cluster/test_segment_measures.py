@@ -11,8 +11,9 @@ from codecompass.cluster import segment_measures
 from codecompass.cluster.manifests import FACTS_FILE
 from codecompass.cluster.segment_cache import SegmentCache
 from codecompass.cluster.segment_measures import MeasuredStore, StoreMeasures, watch_store
-from codecompass.cluster.segment_store import DirectoryStore, ObjectMissing, StoreUnavailable
 from codecompass.cluster.segments import WORDS
+from codecompass.cluster.stores.directory import DirectoryStore
+from codecompass.cluster.stores.segment_store import ObjectMissing, StoreUnavailable
 from codecompass.errors import IndexDamaged
 from codecompass.transport.http.exposition import Exposition, Family
 from codecompass.units import GIB

@@ -4,10 +4,13 @@ import secrets
 from collections.abc import Iterator
 
 import pytest
+from msgspec.structs import replace
 
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.generations import Generations, ManifestReader
 from codecompass.cluster.repositories import Repositories, Repository
+from codecompass.cluster.stores.opening import open_store
+from codecompass.cluster.stores.segment_store import SegmentStore
 from tests.cluster.git_remote import GitRemote
 from tests.cluster.working import LIMITS, until, working
 
@@ -24,6 +27,11 @@ def engine(engine_cluster) -> Iterator[Engine]:
     yield client
     client._request("DELETE", f"/{client.names.all}")
     client.close()
+
+
+@pytest.fixture
+def store(engine, kept) -> SegmentStore:
+    return open_store(replace(kept.settings, prefix=engine.names.prefix))
 
 
 @pytest.fixture
@@ -61,11 +69,11 @@ def needed(engine: Engine, repository: Repository) -> list[str]:
 
 
 async def test_the_store_has_the_newest_generation_and_nothing_else(
-    engine, repositories, remote, generations, store, segments, tmp_path
+    engine, repositories, remote, generations, store, kept, tmp_path
 ):
     added = repositories.add(remote.url).repository
 
-    async with working(engine, tmp_path / "home"):
+    async with working(engine, tmp_path / "home", store=kept.settings):
         first = await until(repositories, added.repo_id, lambda now: now is not None and bool(now.heads))
         assert names_in(generations, first) == {f"f{number}" for number in range(60)}
         before = needed(engine, first)
@@ -78,15 +86,13 @@ async def test_the_store_has_the_newest_generation_and_nothing_else(
     assert set(before) & set(after), "a commit writes only what differs"
 
 
-async def test_a_repository_that_is_removed_or_unknown_leaves_no_segments(
-    engine, repositories, remote, store, segments, tmp_path
-):
+async def test_a_repository_that_is_removed_or_unknown_leaves_no_segments(engine, repositories, remote, store, kept, tmp_path):
     added = repositories.add(remote.url).repository
     left = tmp_path / "left"
     left.write_bytes(b"of a worker that was paused while its repository was removed")
     store.put("0123456789abcdef/a1/5f", left)
 
-    async with working(engine, tmp_path / "home"):
+    async with working(engine, tmp_path / "home", store=kept.settings):
         await until(repositories, added.repo_id, lambda now: now is not None and bool(now.heads))
         assert store.keys(added.repo_id)
         repositories.remove(remote.url)
@@ -97,20 +103,20 @@ async def test_a_repository_that_is_removed_or_unknown_leaves_no_segments(
 
 
 async def test_while_the_store_is_away_a_worker_keeps_what_is_published_and_goes_on_afterwards(
-    engine, repositories, remote, generations, segments, tmp_path
+    engine, repositories, remote, generations, kept, tmp_path
 ):
     added = repositories.add(remote.url).repository
-    async with working(engine, tmp_path / "home"):
+    async with working(engine, tmp_path / "home", store=kept.settings):
         first = await until(repositories, added.repo_id, lambda now: now is not None and bool(now.heads) and now.lease is None)
         assert names_in(generations, first)
-        segments.rename(tmp_path / "unmounted")
+        kept.go_away()
         commit = remote.push({"b.py": "def two():\n    pass\n"})
         failing = await until(repositories, added.repo_id, lambda now: now is not None and now.failures > 0)
         assert failing.heads == first.heads
-        assert "check that the directory is mounted" in failing.trouble.message
+        assert "the store of segments" in failing.trouble.message
         assert names_in(generations, failing) == {f"f{number}" for number in range(60)}, "copies are here"
 
-        (tmp_path / "unmounted").rename(segments)
+        kept.come_back()
         second = await until(repositories, added.repo_id, lambda now: is_swept(now, commit))
 
     assert "two" in names_in(generations, second)

@@ -3,16 +3,16 @@
 import json
 import threading
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 import trio
 from msgspec.structs import replace
 
 from codecompass.cluster import library
-from codecompass.cluster.segment_store import DirectoryStore
 from codecompass.errors import InvalidInput
 from codecompass.settings import ClusterSettings
-from tests.cluster.organisation import Organisation, files_of, serving_library
+from tests.cluster.organisation import Organisation, files_of, organisation, serving_library
 from tests.transport.http.client import ask, call
 
 pytestmark = pytest.mark.cluster
@@ -26,6 +26,13 @@ ASKED = (
     ("locate_symbol", {"name": "turn_beta", "workspace": "*"}),
     ("find_references", {"symbol_name": "common_helper", "workspace": "gamma"}),
 )
+
+
+@pytest.fixture
+def house(engine_cluster, kept, tmp_path) -> Iterator[Organisation]:
+    """An organisation without repositories, with a store of each kind."""
+    with organisation(engine_cluster.urls, tmp_path / "house", kept.settings) as made:
+        yield made
 
 
 async def filled(house: Organisation) -> dict[str, str]:
@@ -48,14 +55,14 @@ async def test_a_new_server_under_load_fetches_each_file_once_and_answers_everyb
     headers = await filled(house)
     reads: Counter[str] = Counter()
     lock = threading.Lock()
-    blocks = DirectoryStore.blocks
+    blocks = type(house.store).blocks
 
     def counted(self, key):
         with lock:
             reads[key] += 1
         return blocks(self, key)
 
-    monkeypatch.setattr(DirectoryStore, "blocks", counted)
+    monkeypatch.setattr(type(house.store), "blocks", counted)
     answers: list[tuple[int, dict]] = []
     async with serving_library(house.settings(), tmp_path / "cache") as served, trio.open_nursery() as nursery:
 
@@ -73,17 +80,17 @@ async def test_a_new_server_under_load_fetches_each_file_once_and_answers_everyb
         assert len(set(mine)) == 1, ASKED[number]
 
 
-async def test_while_the_store_is_away_what_is_here_is_answered_and_the_rest_names_the_store(house, tmp_path):
+async def test_while_the_store_is_away_what_is_here_is_answered_and_the_rest_names_the_store(house, kept, tmp_path):
     headers = await filled(house)
     async with serving_library(house.settings(), tmp_path / "cache") as served:
         before = await said(served, headers, "locate_symbol", name="turn_alpha", workspace="alpha")
-        house.segments.rename(tmp_path / "unmounted")
+        kept.go_away()
 
         here = await said(served, headers, "locate_symbol", name="turn_alpha", workspace="alpha")
         away = await said(served, headers, "locate_symbol", name="turn_beta", workspace="beta")
         some = await said(served, headers, "search_code", query="turn_alpha", mode="literal", workspace="*")
 
-        (tmp_path / "unmounted").rename(house.segments)
+        kept.come_back()
         again = await said(served, headers, "locate_symbol", name="turn_beta", workspace="beta")
 
     assert without_state(here) == without_state(before)
@@ -97,7 +104,7 @@ async def test_while_the_store_is_away_what_is_here_is_answered_and_the_rest_nam
 async def test_a_store_that_hangs_costs_the_questions_that_need_it_and_not_those_about_what_is_here(house, tmp_path, monkeypatch):
     headers = await filled(house)
     is_released = threading.Event()
-    blocks = DirectoryStore.blocks
+    blocks = type(house.store).blocks
     monkeypatch.setattr("codecompass.cluster.answers.GRACE_SECONDS", 0.0)
     async with serving_library(house.settings(), tmp_path / "cache") as served:
         await said(served, headers, "search_code", query="turn_alpha", mode="literal", workspace="alpha")
@@ -106,7 +113,7 @@ async def test_a_store_that_hangs_costs_the_questions_that_need_it_and_not_those
             assert is_released.wait(60)
             return blocks(self, key)
 
-        monkeypatch.setattr(DirectoryStore, "blocks", hanging)
+        monkeypatch.setattr(type(house.store), "blocks", hanging)
         try:
             for name in ("beta", "shared", "public", "gamma", "beta"):
                 answer = await said(served, headers, "search_code", query="turn", mode="literal", workspace=name, timeout_ms=100)

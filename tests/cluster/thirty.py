@@ -20,7 +20,7 @@ from codecompass.cluster.engine import Engine, EngineUnavailable
 from codecompass.cluster.generations import Generations, ManifestReader
 from codecompass.cluster.repositories import Repositories, Repository
 from codecompass.cluster.schedule import Times
-from codecompass.cluster.segment_store import open_store
+from codecompass.cluster.stores.opening import open_store
 from codecompass.settings import ClusterSettings
 from tests.cluster.git_remote import GitRemote
 from tests.cluster.processes import DEADLINE_SECONDS, POLL_SECONDS, LoggedProcess

@@ -33,16 +33,23 @@ def options(jobs: int = 1) -> WorkerOptions:
     return WorkerOptions(jobs=jobs, times=TIMES, look_seconds=0.2, remotes=LIMITS)
 
 
-def settings(prefix: str, home: Path) -> Settings:
-    """The settings of a worker that publishes into the directory `segments` beside its home."""
-    segments = home.parent / "segments"
-    segments.mkdir(parents=True, exist_ok=True)
-    return Settings(cluster=ClusterSettings(prefix=prefix, segments=str(segments)), index=IndexSettings(workers=1))
+def settings(prefix: str, home: Path, store: ClusterSettings | None = None) -> Settings:
+    """The settings of a worker that publishes into the `store`, by default the directory `segments` beside its home."""
+    if store is None:
+        segments = home.parent / "segments"
+        segments.mkdir(parents=True, exist_ok=True)
+        store = ClusterSettings(segments=str(segments))
+    return Settings(cluster=replace(store, prefix=prefix), index=IndexSettings(workers=1))
 
 
 @asynccontextmanager
 async def working(
-    engine: Engine, home: Path, jobs: int = 1, measures: WorkerMeasures | None = None, traces: Traces | None = None
+    engine: Engine,
+    home: Path,
+    jobs: int = 1,
+    measures: WorkerMeasures | None = None,
+    store: ClusterSettings | None = None,
+    traces: Traces | None = None,
 ) -> AsyncIterator[None]:
     """Runs a worker in this process for the duration of the block."""
     stop = trio.Event()
@@ -50,7 +57,7 @@ async def working(
         nursery.start_soon(
             run_worker,
             engine,
-            settings(engine.names.prefix, home),
+            settings(engine.names.prefix, home, store),
             HomeLayout(home),
             stop,
             replace(options(jobs), measures=measures, traces=traces),

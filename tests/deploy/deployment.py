@@ -15,14 +15,8 @@ COMPOSE = DEPLOY / "compose.yaml"
 DOCKERFILE = DEPLOY / "Dockerfile"
 KUBERNETES = DEPLOY / "kubernetes"
 SECRETS = KUBERNETES / "secrets.example.yaml"
-KUSTOMIZATIONS = (
-    KUBERNETES / "kustomization.yaml",
-    KUBERNETES / "snapshots" / "kustomization.yaml",
-    KUBERNETES / "autoscaling" / "kustomization.yaml",
-)
-"""That which is applied, and its components, which are commented out."""
-
-PATCHES = (KUBERNETES / "snapshots" / "mount.yaml",)
+KUSTOMIZATIONS = tuple(KUBERNETES / name / "kustomization.yaml" for name in ("", "snapshots", "s3", "autoscaling"))
+PATCHES = (KUBERNETES / "snapshots" / "mount.yaml", KUBERNETES / "s3" / "keys.yaml", KUBERNETES / "s3" / "network.yaml")
 
 VERSION: str = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
 OURS = "codecompass"
@@ -70,7 +64,7 @@ def components() -> list[Any]:
     return [
         each
         for kustomization in KUSTOMIZATIONS[1:]
-        for name in documents(kustomization)[0]["resources"]
+        for name in documents(kustomization)[0].get("resources", ())
         for each in documents(kustomization.parent / name)
     ]
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.deploy.api_server import ApiServer, api_server, programs, without_warnings
 from tests.deploy.deployment import KUBERNETES, SECRETS
-from tests.deploy.test_validators import _with_components
+from tests.deploy.test_validators import with_components
 
 NAMESPACE = "codecompass"
 STRICT = ("--server-side", "--validate=strict")
@@ -101,7 +101,7 @@ def _with_claims(workload: dict) -> dict:
 
 
 def test_the_components_and_the_secrets_are_accepted_too(applied: ApiServer, tmp_path: Path):
-    directory = _with_components(tmp_path)
+    directory = with_components(tmp_path)
 
     without_warnings(applied.kubectl("apply", *STRICT, "-n", NAMESPACE, "-f", SECRETS))
     without_warnings(applied.kubectl("apply", *STRICT, "-k", directory))

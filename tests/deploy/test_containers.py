@@ -187,7 +187,7 @@ def test_every_manifest_is_applied_or_says_why_not():
     named = {*KUSTOMIZATIONS, SECRETS, *PATCHES}
     for kustomization in KUSTOMIZATIONS:
         content = documents(kustomization)[0]
-        named |= {kustomization.parent / name for name in content["resources"]}
+        named |= {kustomization.parent / name for name in content.get("resources", ())}
 
     assert set(KUBERNETES.rglob("*.yaml")) == named
 

@@ -7,6 +7,34 @@ from pathlib import Path
 import pytest
 
 
+def signed(directory: Path, name: str) -> tuple[Path, Path, Path]:
+    """Returns the files of a key, of its certificate, and of the certificate of the authority that signed it."""
+    authority_key, authority = self_signed(directory, f"{name}-authority")
+    key, made, request = (directory / f"{name}{suffix}" for suffix in ("-key.pem", ".pem", ".csr"))
+    extensions = directory / f"{name}.ext"
+    extensions.write_text("subjectAltName=IP:127.0.0.1\nbasicConstraints=CA:FALSE\n")
+    for command in (
+        ["req", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}", "-keyout", key, "-out", request],
+        [
+            "x509",
+            "-req",
+            "-in",
+            request,
+            "-CA",
+            authority,
+            "-CAkey",
+            authority_key,
+            "-CAcreateserial",
+            "-extfile",
+            extensions,
+            "-out",
+            made,
+        ],
+    ):
+        subprocess.run(["openssl", *command], check=True, capture_output=True)
+    return key, made, authority
+
+
 def self_signed(directory: Path, name: str) -> tuple[Path, Path]:
     """Returns the files of a key and of its certificate. Skips the test where there is no openssl."""
     if shutil.which("openssl") is None:

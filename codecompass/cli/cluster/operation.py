@@ -15,11 +15,14 @@ from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import Check, DoctorReport
 from codecompass.cli.terminal import printable
 from codecompass.cluster.bulk_adding import MAX_FILE_BYTES, add_several, read_lines
-from codecompass.cluster.diagnosis import findings, observed
+from codecompass.cluster.diagnosis import Finding, findings, observed, store_finding
 from codecompass.cluster.leases import LEASE_SECONDS
 from codecompass.cluster.repositories import Repositories, Repository
 from codecompass.cluster.schedule import ChangeTimes
+from codecompass.cluster.stores.checking import StoreFacts, check_store
+from codecompass.cluster.stores.opening import open_store
 from codecompass.errors import CodeCompassError, InvalidInput
+from codecompass.settings import ClusterSettings
 from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 from codecompass.units import SECONDS
 
@@ -61,13 +64,16 @@ class Drained(Struct, frozen=True, kw_only=True):
     held: tuple[str, ...]
 
 
-def diagnose(invocation: Invocation, engine: "Engine", repositories: Repositories) -> int:
+def diagnose(invocation: Invocation, engine: "Engine", settings: ClusterSettings) -> int:
     """Prints the result of each check; the exit code is 1 if one fails."""
     terminal = invocation.terminal
     try:
-        checks = [Check(each.name, each.status, each.message, each.remedy) for each in findings(observed(engine, repositories))]
+        found = list(findings(observed(engine, Repositories(engine, settings.protocols))))
     except CodeCompassError as error:
-        checks = [Check("engine", "fail", error.message, "codecompass cluster doctor again, once that is put right")]
+        remedy = "codecompass cluster doctor again, once that is put right"
+        found = [Finding(name="engine", status="fail", message=error.message, remedy=remedy)]
+    found.append(store_finding(_store_facts(settings)))
+    checks = [Check(each.name, each.status, each.message, each.remedy) for each in found]
     n_failed = sum(check.status == "fail" for check in checks)
     if invocation.options.as_json:
         invocation.print_json(DoctorReport(not n_failed, tuple(checks)))
@@ -77,6 +83,16 @@ def diagnose(invocation: Invocation, engine: "Engine", repositories: Repositorie
         terminal.line()
         terminal.line(summary(terminal, n_failed, sum(check.status == "warn" for check in checks)))
     return failure.FAILED if n_failed else failure.DONE
+
+
+def _store_facts(settings: ClusterSettings) -> StoreFacts | None:
+    if not settings.segments:
+        return None
+    try:
+        store = open_store(settings)
+    except InvalidInput as error:
+        return StoreFacts(address=settings.segments, failed_step="opened", problem=error.message)
+    return check_store(store)
 
 
 def add_from_file(

@@ -2,7 +2,7 @@
 
 import asyncclick
 
-from codecompass.cli.cluster.engine import opened_cluster, opened_repositories
+from codecompass.cli.cluster.engine import opened_engine, opened_repositories
 from codecompass.cli.command import command
 from codecompass.cli.commands.cluster import cluster_options
 from codecompass.cli.help import Example
@@ -15,8 +15,8 @@ from codecompass.cli.invocation import Invocation
     Find what is wrong with a cluster, and what to do about it.
 
     Looks at the engine's nodes and copies, their versions, disks and clocks, at leases that are not renewed (which takes 15
-    seconds while workers are at work), repositories that wait or fail, and indexes of other versions. The exit code is 1 if
-    anything fails.
+    seconds while workers are at work), repositories that wait or fail, indexes of other versions, and whether the store of
+    segments can be written, listed, read and removed from. The exit code is 1 if anything fails.
     """,
     examples=(
         Example("codecompass cluster doctor", "check everything"),
@@ -28,10 +28,10 @@ from codecompass.cli.invocation import Invocation
 def doctor(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
     """Prints the results of all checks."""
 
-    with opened_cluster(invocation, cluster_url, cluster_prefix) as (engine, opened):
+    with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, settings):
         from codecompass.cli.cluster import operation
 
-        return operation.diagnose(invocation, engine, opened)
+        return operation.diagnose(invocation, engine, settings.cluster)
 
 
 @command(

@@ -1,63 +1,30 @@
-"""The store of segments: finished files of indexes, which workers write once and servers fetch.
+"""A store of segments in a directory that workers and servers share: of one machine, or of a file server.
 
-    <root>/<prefix>/<repo_id>/<generation>/<digest>     an object in a shared directory
+    <root>/<prefix>/<repo_id>/<generation>/<digest>     an object, a file
 
-An object is there as a whole or not at all, and never changes. Nothing refers to it before the document of its repository names
-a generation, and only the holder of the repository's lease removes objects, so nobody has to lock anything here.
+A file is written under another name and renamed, so that it is there as a whole or not at all.
 """
 
 import os
-import re
 import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
-from codecompass.cluster.engine import EngineUnavailable
-from codecompass.cluster.schema import FORMAT
-from codecompass.errors import InvalidInput
-from codecompass.settings import ClusterSettings
+from codecompass.cluster.stores.segment_store import (
+    CHECKED,
+    UNFINISHED,
+    ObjectMissing,
+    StoreUnavailable,
+    checked_key,
+    checked_part,
+)
 from codecompass.store.layout import DIRECTORY_MODE, FILE_MODE, sync_directory
 from codecompass.units import MIB
 
 BLOCK_BYTES: Final = 1 * MIB
-
-UNFINISHED: Final = ".new-"
-"""The beginning of the names of files that are being written."""
-
-_PART: Final = re.compile(r"[A-Za-z0-9_-]{1,200}")
-
-
-class StoreUnavailable(EngineUnavailable):
-    """The store of segments cannot be read or written at the moment."""
-
-
-class ObjectMissing(Exception):
-    """The store answers, and has no object of this key."""
-
-
-class SegmentStore(Protocol):
-    """Objects by their keys, `repo_id/generation/digest`. Blocking; threads may share one. All methods raise StoreUnavailable."""
-
-    def put(self, key: str, path: Path) -> None:
-        """Stores the content of a file, as a whole or not at all, in place of what the key had."""
-
-    def blocks(self, key: str) -> Iterator[bytes]:
-        """Yields the content of an object. Raises ObjectMissing."""
-
-    def size(self, key: str) -> int | None:
-        """Returns the size of an object in bytes; None if there is none."""
-
-    def keys(self, repo_id: str) -> list[str]:
-        """Returns the keys of all objects of a repository, sorted."""
-
-    def remove(self, key: str) -> None:
-        """Removes an object, if it is there."""
-
-    def repositories(self) -> list[str]:
-        """Returns the ids of the repositories that have objects, sorted."""
 
 
 class DirectoryStore:
@@ -69,9 +36,16 @@ class DirectoryStore:
         self._root = root
         self._top = root / prefix
 
+    @property
+    def address(self) -> str:
+        """See `SegmentStore`."""
+        return str(self._root)
+
     def put(self, key: str, path: Path) -> None:
-        """See `SegmentStore`. The object is durable when this returns."""
+        """See `SegmentStore`. Raises OSError if the file cannot be read."""
         target = self._path(key)
+        # A file that is missing here would look like a store that is away.
+        path.stat()
         with self._available():
             if not self._root.is_dir():
                 raise FileNotFoundError(self._root)
@@ -107,10 +81,19 @@ class DirectoryStore:
             except FileNotFoundError:
                 return None
 
+    def written_at(self, key: str) -> float | None:
+        """See `SegmentStore`."""
+        path = self._path(key)
+        with self._available():
+            try:
+                return path.stat().st_mtime
+            except FileNotFoundError:
+                return None
+
     def keys(self, repo_id: str) -> list[str]:
         """See `SegmentStore`. Files that were left unfinished are among them, so that they are removed with the others."""
         with self._available():
-            generations = self._names(self._top / _part(repo_id))
+            generations = self._names(self._top / checked_part(repo_id))
             return [
                 f"{repo_id}/{generation}/{name}"
                 for generation in generations
@@ -120,9 +103,9 @@ class DirectoryStore:
     def remove(self, key: str) -> None:
         """See `SegmentStore`. Directories that are empty then are removed too."""
         repo_id, generation, name = key.split("/")
-        directory = self._top / _part(repo_id) / _part(generation)
+        directory = self._top / checked_part(repo_id) / checked_part(generation)
         if not name.startswith(UNFINISHED):
-            _part(name)
+            checked_part(name)
         with self._available():
             with suppress(FileNotFoundError):
                 (directory / name).unlink()
@@ -133,13 +116,13 @@ class DirectoryStore:
     def repositories(self) -> list[str]:
         """See `SegmentStore`."""
         with self._available():
-            return self._names(self._top)
+            return [name for name in self._names(self._top) if name != CHECKED]
 
-    def disk(self) -> tuple[int, int]:
-        """Returns the free bytes and the size of the disk with this directory. Raises StoreUnavailable."""
+    def free(self) -> tuple[int, int]:
+        """See `SegmentStore`."""
         with self._available():
-            found = shutil.disk_usage(self._root)
-        return found.free, found.total
+            usage = shutil.disk_usage(self._root)
+        return usage.free, usage.total
 
     def _names(self, directory: Path) -> list[str]:
         try:
@@ -150,8 +133,7 @@ class DirectoryStore:
             return []
 
     def _path(self, key: str) -> Path:
-        repo_id, generation, name = key.split("/")
-        return self._top / _part(repo_id) / _part(generation) / _part(name)
+        return self._top / checked_key(key)
 
     def _require_top(self) -> None:
         if not self._top.is_dir():
@@ -166,27 +148,6 @@ class DirectoryStore:
                 f"the store of segments at {self._root} cannot be used ({error.strerror or error}). Whoever runs this server can "
                 "check that the directory is mounted and has free space; workers and servers go on by themselves."
             ) from error
-
-
-def open_store(settings: ClusterSettings) -> SegmentStore:
-    """Returns the store that the settings name. Raises InvalidInput if they name none."""
-    if not settings.segments:
-        raise InvalidInput(
-            "no store of segments. Set cluster.segments (CODECOMPASS_CLUSTER_SEGMENTS) to the directory that workers and servers "
-            "share.",
-            field="cluster.segments",
-        )
-    root = Path(settings.segments)
-    if not root.is_absolute():
-        raise InvalidInput("cluster.segments must be the absolute path of a directory.", field="cluster.segments")
-    return DirectoryStore(root, f"{settings.prefix}-v{FORMAT}")
-
-
-def _part(name: str) -> str:
-    """Returns a part of a key that cannot lead out of its directory. Raises ValueError for any other."""
-    if _PART.fullmatch(name) is None:
-        raise ValueError(f"{name!r} is no part of a key")
-    return name
 
 
 def _copy(source: Path, target: Path) -> None:
