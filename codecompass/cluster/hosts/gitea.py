@@ -5,6 +5,7 @@ https://docs.gitea.com/api/; the server bounds the size of a page, by default to
 
 import http.client
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 from urllib.parse import quote
 
@@ -86,5 +87,5 @@ GITEA: Final = HostKind(
     api=lambda site, _has_token: f"{site}/api/v1",
     headers=lambda token: {"Authorization": f"token {token}"},
     list=_list,
-    readers=_readers,
+    readers=lambda client, _owner: partial(_readers, client),
 )
