@@ -42,6 +42,15 @@ def listed(host: CodeHost, token: str = "", owner: str = "shop") -> list:
         return list(kind.list(client, owner))
 
 
+def listed_with(kind: str, site: str, token: str, owner: str) -> tuple[list, dict[str, set[str]]]:
+    """What a host lists, and who may read each repository, by its name."""
+    of = KINDS[kind]
+    with closing(RestClient(parse_address(of.api(site, bool(token))), of.headers(token) if token else {})) as client:
+        found = list(of.list(client, owner))
+        readers = of.readers(client, owner)
+        return found, {each.name: set(readers(each)) for each in found}
+
+
 # What hosts list.
 
 

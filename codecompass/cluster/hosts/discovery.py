@@ -143,6 +143,8 @@ def _advice(error: ServiceFailed) -> str:
     match error.status:
         case 401 | 403:
             return "Check the token of this host in cluster.host_tokens."
+        case 301 | 302 | 307 | 308:
+            return "The owner or the host has another name now: add the source anew by that name, and remove this one."
         case 404:
             return "Check the owner; what is private is only listed with a token that may see it."
     return "Workers try again by themselves."
