@@ -85,11 +85,11 @@ async def test_an_organisation_follows_it_with_permissions_pushes_and_moves(hous
 
             async def seen(login: str) -> set[str]:
                 answer = await ask(served.port, "POST", "/", call("health_check", {}), **{"x-user": login})
-                return {each["project_id"] for each in answer.said()["projects"] if each["file_count"]}
+                return {each["project_id"].rpartition("/")[2] for each in answer.said()["projects"] if each["file_count"]}
 
             async def found(login: str, name: str) -> bool:
-                arguments = {"name": name, "workspace": "*"}
-                answer = await ask(served.port, "POST", "/", call("locate_symbol", arguments), **{"x-user": login})
+                arguments = {"query": name, "mode": "literal", "workspace": "*"}
+                answer = await ask(served.port, "POST", "/", call("search_code", arguments), **{"x-user": login})
                 return bool(answer.said().get("results"))
 
             async def wait_for(is_so: Callable[[], Awaitable[bool]]) -> None:
@@ -105,10 +105,10 @@ async def test_an_organisation_follows_it_with_permissions_pushes_and_moves(hous
 
             source = await trio.to_thread.run_sync(sources.add, new_source(f"{host.url}/shop", kind="gitea", permissions=True))
             source_id = source[0].id
-            await wait_until_seen("ada", {"shop/api", "shop/site"})
-            await wait_until_seen("Carla", {"shop/web", "shop/site"})
+            await wait_until_seen("ada", {"api", "site"})
+            await wait_until_seen("Carla", {"web", "site"})
             for login in ("ben", "dora", "emil"):
-                await wait_until_seen(login, {"shop/site"})
+                await wait_until_seen(login, {"site"})
             assert await found("ada", "only_in_api")
             assert not await found("ben", "only_in_api")
 
@@ -130,9 +130,9 @@ async def test_an_organisation_follows_it_with_permissions_pushes_and_moves(hous
             host.call("POST", "/admin/users/ada/rename", {"new_username": "lovelace"})
             host.call("PUT", "/repos/shop/gateway/collaborators/dora", {"permission": "read"})
             await trio.to_thread.run_sync(sources.ask, source_id)
-            await wait_until_seen("dora", {"shop/gateway", "shop/site"})
-            assert await seen("lovelace") == {"shop/gateway", "shop/site"}
-            assert await seen("ada") == {"shop/site"}
+            await wait_until_seen("dora", {"gateway", "site"})
+            assert await seen("lovelace") == {"gateway", "site"}
+            assert await seen("ada") == {"site"}
             assert not await found("ada", "only_in_api")
 
             # Made private, and given away.
