@@ -11,11 +11,11 @@ from codecompass.cluster import bulk_adding
 from codecompass.cluster.access import Viewer, visible
 from codecompass.cluster.bulk_adding import add_several, read_lines
 from codecompass.cluster.engine import Engine
-from codecompass.cluster.hosts import following
-from codecompass.cluster.hosts.discovery import look
+from codecompass.cluster.hosts import discovery, following
+from codecompass.cluster.hosts.discovery import WORKING_SECONDS, look
 from codecompass.cluster.hosts.members import group_of_readers
 from codecompass.cluster.hosts.sources import Sources, new_source
-from codecompass.cluster.hosts.watch import SourceSchedule, watch_sources
+from codecompass.cluster.hosts.watch import ABANDONED_SECONDS, GAP_SECONDS, SourceSchedule, watch_sources
 from codecompass.cluster.moves import finish_moves
 from codecompass.cluster.repositories import Repositories
 from codecompass.cluster.worker_measures import WorkerMeasures
@@ -62,6 +62,7 @@ class KilledAt:
 
 @pytest.mark.parametrize("permissions", [False, True])
 def test_a_thousand_repositories_are_found_at_once_in_few_requests(engine, monkeypatch, permissions):
+    monkeypatch.setattr(discovery, "WORKING_SECONDS", float("inf"))
     with code_host("gitlab", THOUSAND, page=100) as host:
         follows = Following(engine, host, permissions=permissions)
         requests = KilledAt(engine, monkeypatch)
@@ -119,6 +120,18 @@ def test_nothing_is_lost_or_doubled_wherever_a_worker_is_killed(engine, monkeypa
             if not was_killed:
                 break
     assert last > 10
+
+
+def test_a_look_that_takes_long_says_that_it_goes_on(engine, monkeypatch):
+    """Otherwise another worker would begin one as well, and ask the host for everything again."""
+    monkeypatch.setattr(discovery, "WORKING_SECONDS", 0.0)
+    with code_host("gitlab", THOUSAND[:5], page=100) as host:
+        follows = Following(engine, host, permissions=True)
+        follows.look()
+        source = follows.source
+
+    assert (source.polls, source.begun, source.done) == (1 + 2 * 5, 1, 1)
+    assert WORKING_SECONDS < min(GAP_SECONDS, ABANDONED_SECONDS) / 2
 
 
 async def test_questions_are_answered_while_a_thousand_repositories_are_found(house, tmp_path):
