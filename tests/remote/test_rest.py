@@ -120,8 +120,8 @@ def test_a_date_says_how_long_to_wait_as_well_as_seconds_do():
         (formatdate(time.time() - 600, usegmt=True), 1, 1),
         ("Someday, 32 Nov 2026", rest.WAIT_SECONDS, rest.WAIT_SECONDS),
     ):
-        with code_host("github") as host, pytest.raises(ServiceBusy) as raised:
-            host.refusals = [(429, {"Retry-After": said})]
+        refusals = [(429, {"Retry-After": said})]
+        with code_host("github", refusals=refusals) as host, pytest.raises(ServiceBusy) as raised:
             get(host)
         assert least <= raised.value.seconds <= most
 
