@@ -1,10 +1,13 @@
 """How an organisation follows long lists, with the worker killed in between, and names that change hands at the host."""
 
 import itertools
+import json
+from collections import Counter
 from functools import partial
 
 import pytest
 import trio
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 from codecompass.cluster import bulk_adding
@@ -20,7 +23,7 @@ from codecompass.cluster.moves import finish_moves
 from codecompass.cluster.repositories import Repositories
 from codecompass.cluster.worker_measures import WorkerMeasures
 from tests.cluster.code_hosts import Hosted, code_host
-from tests.cluster.organisation import files_of, serving_library
+from tests.cluster.organisation import files_of, serving_library, url_of
 from tests.cluster.test_discovery import Following, engine
 from tests.support.waiting import until
 from tests.transport.http.client import ask, call
@@ -304,3 +307,36 @@ async def test_a_host_that_limits_its_rate_waits_and_the_others_go_on(engine):
     assert "rate limit" in sources.get(ids[0]).trouble
     assert [each.name for each in repositories.listed(is_current=True)] == ["shop/web"]
     assert len([each for each in logs if each["event"] == "source_failed"]) == 1
+
+
+async def test_a_storm_of_webhooks_is_accepted_asks_for_one_turn_and_one_look_and_delays_no_question(house, tmp_path):
+    alpha = await house.publish("alpha", files_of("alpha"), groups=["red"])
+    headers = {"authorization": f"Bearer {house.tokens.add('anna', ['red'])}"}
+    sources = Sources(house.engine)
+    source, _ = sources.add(new_source("https://git.example.org/team-alpha", kind="gitlab"))
+    sources.update(source.id, lambda old: replace(old, polls=1, begun=1, done=1))
+    house.repositories.update(alpha.repo_id, lambda old: replace(old, done_changes=old.changes))
+    house.engine.refresh(house.engine.names.sources)
+    pushed = json.dumps({"repository": {"clone_url": url_of("alpha")}}).encode()
+    unknown = json.dumps({"repository": {"clone_url": "https://git.example.org/team-alpha/new"}}).encode()
+    statuses: Counter[int] = Counter()
+
+    async def storm(port: int) -> None:
+        for body in (pushed, unknown) * 15:
+            statuses[(await ask(port, "POST", "/webhook", body, x_gitlab_token="hush")).status] += 1
+
+    settings = house.settings()
+    async with (
+        serving_library(settings, tmp_path / "cache", webhook_secret="hush") as served,
+        trio.open_nursery() as nursery,
+    ):
+        for _ in range(8):
+            nursery.start_soon(storm, served.port)
+        for _ in range(10):
+            arguments = {"name": "turn_alpha", "workspace": "alpha"}
+            answer = await ask(served.port, "POST", "/", call("locate_symbol", arguments), **headers)
+            assert len(answer.said()["results"]) == 1
+
+    assert statuses == {202: 240}
+    assert house.repositories.get(alpha.repo_id).changes == alpha.changes + 1
+    assert sources.get(source.id).asked == 2

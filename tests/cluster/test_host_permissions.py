@@ -338,6 +338,17 @@ def test_repositories_are_seen_by_those_who_may_read_them_at_the_host(engine, ki
 
 
 @cluster
+def test_of_two_logins_that_differ_in_case_alone_neither_counts(engine):
+    repositories = [Hosted(1, "api", readers=("ada", "ben")), Hosted(2, "web", readers=("Ada", "ben", "*"))]
+    with code_host("gerrit", repositories) as host:
+        follows = Following(engine, host, permissions=True)
+        follows.look()
+        engine.refresh(engine.names.members)
+
+    assert [len(follows.sources.members.of(login)) for login in ("ada", "Ada", "ben", "nobody")] == [0, 0, 1, 0]
+
+
+@cluster
 def test_if_the_host_stops_in_the_middle_what_was_known_stays_and_grows_old(engine):
     with code_host("github", READ) as host, capture_logs():
         follows = Following(engine, host, permissions=True)

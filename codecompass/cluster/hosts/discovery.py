@@ -71,8 +71,11 @@ def _read_members(
     found: Mapping[str, FoundRepository],
     working: Callable[[], None],
 ) -> None:
-    """Writes down who may read each of the repositories that were found."""
+    """Writes down who may read each of the repositories that were found. Of two logins that differ in case alone nobody could say
+    here who is meant, so neither counts."""
     repositories_of: dict[str, set[str]] = defaultdict(set)
+    written: dict[str, str] = {}
+    doubtful: set[str] = set()
     for each in listed:
         working()
         known = found.get(each.host_id)
@@ -80,11 +83,16 @@ def _read_members(
             repositories_of[ANYBODY].add(known.repo_id)
         elif known is not None:
             for login in readers(each):
-                if login == ANYBODY:
+                key = login.lower()
+                if key == ANYBODY:
                     continue
-                repositories_of[login.lower()].add(known.repo_id)
+                if written.setdefault(key, login) != login:
+                    doubtful.add(key)
+                repositories_of[key].add(known.repo_id)
                 if len(repositories_of) > MAX_MEMBERS:
                     raise ServiceFailed(f"more than {MAX_MEMBERS:,} people may read its repositories")
+    for key in doubtful:
+        del repositories_of[key]
     sources.members.replace(source.id, repositories_of)
 
 
