@@ -338,6 +338,23 @@ def test_repositories_are_seen_by_those_who_may_read_them_at_the_host(engine, ki
 
 
 @cluster
+def test_a_repository_whose_readers_the_token_may_not_list_is_named_and_nothing_changes(engine):
+    with code_host("bitbucket-data-center", READ) as host, capture_logs():
+        follows = Following(engine, host, permissions=True)
+        follows.look()
+        host.repositories = [Hosted(1, "api"), Hosted(2, "web", readers=("ada",))]
+        host.refusals_after, host.refusals = 2, [(403, {})]
+        failed = follows.look()
+        engine.refresh(engine.names.members)
+        still = [each.login for each in follows.sources.members.of("ben")]
+
+    assert failed is None
+    assert "shop/web" in follows.source.trouble
+    assert "cluster.host_tokens" in follows.source.trouble
+    assert sorted(still) == [ANYBODY, "ben"]
+
+
+@cluster
 def test_of_two_logins_that_differ_in_case_alone_neither_counts(engine):
     repositories = [Hosted(1, "api", readers=("ada", "ben")), Hosted(2, "web", readers=("Ada", "ben", "*"))]
     with code_host("gerrit", repositories) as host:

@@ -8,7 +8,7 @@ A look that fails changes nothing that it has not read to the end, and is repeat
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -82,7 +82,7 @@ def _read_members(
         if known is not None and each.is_public:
             repositories_of[ANYBODY].add(known.repo_id)
         elif known is not None:
-            for login in readers(each):
+            for login in _named(readers, each):
                 key = login.lower()
                 if key == ANYBODY:
                     continue
@@ -106,6 +106,16 @@ def _client(source: Source, tokens: Path | None) -> tuple[HostKind, RestClient]:
     if api is None or not is_safe(api):
         raise InvalidInput(f"{source.url}: its interface must be reached by https. Add it again with --api https://...")
     return kind, RestClient(api, kind.headers(token) if token else {})
+
+
+def _named(readers: ReadersOf, repository: HostRepository) -> Iterator[str]:
+    """Yields readers; a failure names the repository, which may be the only one for which the token does not suffice."""
+    try:
+        yield from readers(repository)
+    except ServiceBusy:
+        raise
+    except ServiceFailed as error:
+        raise ServiceFailed(f"who may read {repository.name[:200]} cannot be told, because {error.what}", error.status) from error
 
 
 class _Working:
