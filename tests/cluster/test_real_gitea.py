@@ -1,18 +1,24 @@
 """A real Gitea or Forgejo, if one is named (`real_gitea.py`): what is found there, who may see it, pushes, and moves."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 import pytest
 import trio
+from msgspec.structs import replace
 
 from codecompass.cluster.hosts import members, watch
 from codecompass.cluster.hosts.sources import Sources, new_source
 from codecompass.cluster.repositories import Repositories
-from tests.cluster.organisation import serving_library
+from codecompass.cluster.worker import run_worker
+from codecompass.settings import IndexSettings
+from codecompass.store.layout import HomeLayout
+from tests.cluster.organisation import Organisation, serving_library
 from tests.cluster.real_gitea import ADMINISTRATOR, PASSWORD, Gitea, gitea
 from tests.cluster.test_discovery import listed_with
-from tests.cluster.working import working
+from tests.cluster.working import options
 from tests.support.waiting import until
 from tests.transport.http.client import ask, call
 
@@ -34,6 +40,20 @@ def furnished(host: Gitea) -> None:
     host.add_team("shop", "talkers", {"repo.issues": "read"}, repositories=("api", "web"), members=("ben",))
     host.call("PUT", "/repos/shop/web/collaborators/carla", {"permission": "read"})
     host.call("PATCH", "/admin/users/emil", {"source_id": 0, "login_name": "emil", "prohibit_login": True})
+
+
+@asynccontextmanager
+async def worker_of(house: Organisation, home: Path, tokens: Path) -> AsyncIterator[None]:
+    """Runs a worker that follows code hosts with these tokens."""
+    given = house.settings()
+    settings = replace(given, cluster=replace(given.cluster, host_tokens=str(tokens)), index=IndexSettings(workers=1))
+    stop = trio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(run_worker, house.engine, settings, HomeLayout(home), stop, options())
+        try:
+            yield
+        finally:
+            stop.set()
 
 
 @pytest.mark.slow
@@ -77,9 +97,8 @@ async def test_an_organisation_follows_it_with_permissions_pushes_and_moves(hous
         helper = f"!f() {{ echo username={ADMINISTRATOR}; echo password={PASSWORD}; }}; f"
         git.write_text(f'[credential "{host.url}"]\n\thelper = "{helper}"\n')
         monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(git))
-        segments = house.segments if house.store is not None else None
         async with (
-            working(house.engine, tmp_path / "home", segments=segments, host_tokens=tokens),
+            worker_of(house, tmp_path / "home", tokens),
             serving_library(house.settings(**access), tmp_path / "cache", webhook_secret=SECRET) as served,
         ):
 

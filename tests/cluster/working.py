@@ -32,29 +32,22 @@ def options(jobs: int = 1) -> WorkerOptions:
     return WorkerOptions(jobs=jobs, times=TIMES, look_seconds=0.2, remotes=LIMITS)
 
 
-def settings(prefix: str, segments: Path | None = None, host_tokens: Path | None = None) -> Settings:
-    tokens = "" if host_tokens is None else str(host_tokens)
-    cluster = ClusterSettings(prefix=prefix, segments="" if segments is None else str(segments), host_tokens=tokens)
+def settings(prefix: str, segments: Path | None = None) -> Settings:
+    cluster = ClusterSettings(prefix=prefix, segments="" if segments is None else str(segments))
     return Settings(cluster=cluster, index=IndexSettings(workers=1))
 
 
 @asynccontextmanager
 async def working(
-    engine: Engine,
-    home: Path,
-    jobs: int = 1,
-    measures: WorkerMeasures | None = None,
-    segments: Path | None = None,
-    host_tokens: Path | None = None,
+    engine: Engine, home: Path, jobs: int = 1, measures: WorkerMeasures | None = None, segments: Path | None = None
 ) -> AsyncIterator[None]:
-    """Runs a worker in this process for the duration of the block. With `segments` it publishes into that directory; it reads the
-    tokens of code hosts in `host_tokens`."""
+    """Runs a worker in this process for the duration of the block. With `segments` it publishes into that directory."""
     stop = trio.Event()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(
             run_worker,
             engine,
-            settings(engine.names.prefix, segments, host_tokens),
+            settings(engine.names.prefix, segments),
             HomeLayout(home),
             stop,
             replace(options(jobs), measures=measures),
