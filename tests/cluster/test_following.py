@@ -249,6 +249,27 @@ def test_names_that_are_swapped_or_passed_on_are_all_kept(engine):
     assert len({each.repo_id for each in follows.source.found.values()}) == 3
 
 
+def test_a_move_that_a_killed_worker_has_not_written_down_is_found_as_done(engine):
+    with code_host("github", [Hosted(1, "api"), Hosted(2, "web")]) as host:
+        follows = Following(engine, host)
+        follows.look()
+        before = follows.source.found
+        host.rename(1, "gateway")
+        follows.look()
+        # As if it had been killed before the end, and the move had been finished since.
+        follows.sources.update(follows.id, lambda old: replace(old, found=before))
+        engine.refresh(engine.names.repositories)
+        assert finish_moves(follows.repositories) == 1
+        again = follows.look()
+        names = set(follows.names())
+        host.repositories = [Hosted(2, "web")]
+        follows.look()
+
+    assert (again.added, again.moved, again.removed) == (0, 0, 0)
+    assert names == {"shop/gateway", "shop/web"}
+    assert set(follows.names()) == {"shop/web"}
+
+
 def test_a_repository_that_is_listed_under_two_names_is_one(engine):
     """It was renamed while the pages of its owner were read, so that both have it; and two ids have one address."""
     with code_host("github", [Hosted(1, "api"), Hosted(2, "web")]) as host:

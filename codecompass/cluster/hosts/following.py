@@ -165,7 +165,8 @@ def _add(
         repo_id = each.parsed.repo_id
         there = before.get(repo_id)
         is_there = there is not None and not there.is_removed
-        was_there = own.get(repo_id, is_there)
+        known = source.found.get(host_id)
+        was_there = own.get(repo_id, is_there if known is None else known.was_there)
         planned[host_id] = FoundRepository(repo_id=repo_id, url=each.listed.url, was_there=was_there, is_planned=True)
         if not is_there:
             new.add(repo_id)
