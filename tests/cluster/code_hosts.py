@@ -450,6 +450,8 @@ def code_host(kind: str, repositories: Sequence[Hosted] = (), **fields: Any) -> 
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        # Head and body in one packet: otherwise the second one waits for the acknowledgement of the first.
+        wbufsize = -1
 
         def do_GET(self) -> None:
             parts = urlsplit(self.path)
