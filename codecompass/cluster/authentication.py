@@ -160,7 +160,7 @@ class Authenticator:
         if not identity.token:
             is_admin = self._proxy is not None and not self._proxy.admin_groups.isdisjoint(identity.groups)
             groups = without_readers(identity.groups)
-            if self._readers is not None and identity.login:
+            if self._readers is not None:
                 groups |= await self._readers.of(identity.login)
             return Viewer(identity.name, groups, is_admin)
         token = await self._token(identity.token)
@@ -170,7 +170,7 @@ class Authenticator:
             raise OutOfScope(f"this token is only for {', '.join(token.scope)}. Ask whoever issued it for one for {scope}.")
         if viewer is None:
             raise Unauthorized("this token is unknown here: it was revoked, has expired or is mistyped. Ask for a new one.")
-        if self._readers is not None and token is not None and token.login:
+        if self._readers is not None and token is not None:
             return Viewer(viewer.name, viewer.groups | await self._readers.of(token.login), viewer.is_admin)
         return viewer
 

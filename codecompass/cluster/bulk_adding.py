@@ -9,6 +9,7 @@ Adding the same file again changes nothing, so that it can be repeated after a f
 import re
 import shlex
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
@@ -178,7 +179,16 @@ def add_several(engine: Engine, repositories: Repositories, wanted: Sequence[Wan
     # The catalog first, as everywhere: what is lost between the two writes is made up for by the workers.
     _create(engine, engine.names.catalog, {each.repo_id: msgspec.json.encode(entry_of(each)) for each in fresh})
     _create(engine, engine.names.repositories, {each.repo_id: msgspec.json.encode(each) for each in fresh})
+    if fresh:
+        renamed = _renamed(repositories, fresh)
+        done = [(renamed.get(name, name), what) for name, what in done]
     return BulkOutcome(tuple(done), tuple(errors))
+
+
+def _renamed(repositories: Repositories, fresh: Sequence[Repository]) -> Mapping[str, str]:
+    """Renames those of which somebody else has added another one of the same name meanwhile. Returns the new names by the old."""
+    n_called = Counter(each.name for each in repositories.listed(with_removed=True, is_current=True))
+    return {each.name: repositories.with_unique_name(each).name for each in fresh if n_called[each.name] > 1}
 
 
 def _made(wanted: WantedRepository, names: Mapping[str, str]) -> Repository:

@@ -275,15 +275,15 @@ def _kill(process: trio.Process) -> None:
 _CAUSES: Final = (
     (
         re.compile(
-            r"could not read (?:username|password)|authentication failed|terminal prompts disabled|\b40[13]\b|permission denied|"
-            r"host key verification failed|access denied",
+            r"could not read (?:username|password)|authentication failed|terminal prompts disabled|(?:error:|HTTP) 40[13]\b|"
+            r"permission denied|host key verification failed|access denied",
             re.IGNORECASE,
         ),
         "Give the worker's user a credential for it: a credential helper of git (git help credentials), or for ssh a key and the "
         "key of the host",
     ),
     (
-        re.compile(r"not found|does not exist|does not appear to be a git repository|\b404\b", re.IGNORECASE),
+        re.compile(r"not found|does not exist|does not appear to be a git repository|(?:error:|HTTP) 404\b", re.IGNORECASE),
         "Check the address, and whether the worker's user may read it; a repository that is gone is taken out with: codecompass "
         "cluster remove NAME",
     ),

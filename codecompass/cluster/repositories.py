@@ -36,6 +36,9 @@ MAX_ATTEMPTS: Final = 30
 
 LONGEST_PAUSE_SECONDS: Final = 0.05
 
+_AT_ONCE: Final = 1_000
+"""Documents read in one request."""
+
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
 _GROUP: Final = re.compile(r"[\w/](?:[\w ./:@+=&()-]*[\w)])?")
 """As identity providers write them: `Team_Backend`, `/eng/platform`, `Domain Users`. Not with a comma, which separates names."""
@@ -195,6 +198,17 @@ class Repositories:
                     found.append(_decoded(document))
         return tuple(found)
 
+    def states(self, repo_ids: Sequence[str]) -> dict[str, Repository]:
+        """Returns the current states of repositories, removed or not, by id, read in few requests; without those that do not
+        exist. Raises EngineUnavailable as `get` does."""
+        found: dict[str, Repository] = {}
+        for at in range(0, len(repo_ids), _AT_ONCE):
+            for document in self._engine.get_documents(self._index, repo_ids[at : at + _AT_ONCE]):
+                now = _decoded(document) if self._is_newest(document) else self.get(document.id)
+                if now is not None:
+                    found[now.repo_id] = now
+        return found
+
     def _is_newest(self, document: Document) -> bool:
         """Whether no newer version of the document was seen before."""
         version = (document.primary_term, document.seq_no)
@@ -268,7 +282,7 @@ class Repositories:
                 self._engine.put(self._index, parsed.repo_id, _encoded(fresh), expected=None)
             except Conflict:
                 continue
-            return Added(self._with_unique_name(fresh), is_new=True)
+            return Added(self.with_unique_name(fresh), is_new=True)
 
     def remove(self, name: str) -> Repository:
         """Makes a repository invisible at once and returns it; workers delete its documents. Raises ProjectNotFound."""
@@ -335,10 +349,13 @@ class Repositories:
     def note_changed(self, repo_id: str, *, rebuild: bool = False, is_urgent: bool = False) -> Repository | None:
         """Requests a turn at a repository and returns it, or None if there is none.
 
-        With `rebuild` earlier generations are not reused; with `is_urgent` there is no backoff after earlier failures.
+        With `rebuild` earlier generations are not reused; with `is_urgent` there is no backoff after earlier failures. Without
+        these nothing is written if a turn is pending that no worker has begun: it will find this change as well.
         """
 
         def noted(old: Repository) -> Repository:
+            if old.is_pending and old.lease is None and not rebuild and not is_urgent:
+                return old
             new = _noted(old)
             if is_urgent and new.trouble is not None:
                 new = replace(new, trouble=replace(new.trouble, failures=0))
@@ -427,8 +444,9 @@ class Repositories:
         fresh = Repository(repo_id=parsed.repo_id, name=name, url=parsed.url, added_at=now, changed_at=now)
         return replace(fresh, **fields)
 
-    def _with_unique_name(self, mine: Repository) -> Repository:
-        """Renames the repository that was just added if another one was added under the same name at the same time.
+    def with_unique_name(self, mine: Repository) -> Repository:
+        """Renames the repository that was just added if another one was added under the same name at the same time, and returns
+        it.
 
         Both check after they have written, so at least the later one sees the other.
         """

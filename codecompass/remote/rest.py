@@ -9,6 +9,7 @@ import math
 import ssl
 import time
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from typing import Final
 
 from msgspec import Struct
@@ -74,9 +75,15 @@ class RestClient:
 
     def __init__(self, base: Address, headers: Mapping[str, str], timeout: float = TIMEOUT_SECONDS) -> None:
         self.base: Final = base
+        self._given = headers
         self._headers = {"Accept": "application/json", "User-Agent": "codecompass", "Accept-Encoding": "identity", **headers}
         self._timeout = timeout
         self._connection: http.client.HTTPConnection | None = None
+
+    def beside(self, base: Address) -> "RestClient":
+        """Returns a client of another address with the same headers, so the same key: only for an address of the same service
+        that is known beforehand, never for one from an answer."""
+        return RestClient(base, self._given, self._timeout)
 
     def get(self, path: str) -> Answer:
         """Returns the answer to a path below that of the base, with its query, or to a URL of the same service.
@@ -102,6 +109,10 @@ class RestClient:
         except (OSError, http.client.HTTPException) as error:
             self.close()
             raise ServiceFailed("it cannot be reached, or does not speak HTTP") from error
+        if len(body) <= MAX_BYTES and response.length:
+            # Python's client does not report this itself if it was told how much to read.
+            self.close()
+            raise ServiceFailed("its answer has ended too early")
         if response.will_close or len(body) > MAX_BYTES:
             self.close()
         return response.status, {name.lower(): value for name, value in response.getheaders()}, body
@@ -158,12 +169,23 @@ def is_safe(address: Address) -> bool:
 
 def _wait(headers: Mapping[str, str]) -> float:
     """Returns how many seconds a service asks to wait, at most LONGEST_WAIT_SECONDS."""
-    seconds = _number(headers.get("retry-after", ""))
+    seconds = _retry_after(headers.get("retry-after", ""))
     if seconds is None:
         reset = next((found for name in _RESETS if (found := _number(headers.get(name, ""))) is not None), None)
         if reset is not None:
             seconds = reset - time.time() if reset > _EPOCH else reset
     return WAIT_SECONDS if seconds is None else min(LONGEST_WAIT_SECONDS, max(1.0, seconds))
+
+
+def _retry_after(text: str) -> float | None:
+    """Returns the seconds in `Retry-After`, which is a number or a date (RFC 9110, 10.2.3)."""
+    seconds = _number(text)
+    if seconds is not None or not text:
+        return seconds
+    try:
+        return parsedate_to_datetime(text).timestamp() - time.time()
+    except ValueError:
+        return None
 
 
 def _number(text: str) -> float | None:

@@ -80,16 +80,22 @@ def engine(engine_cluster) -> Iterator[Engine]:
 
 
 @pytest.mark.cluster
-def test_a_thousand_repositories_are_added_at_once_and_adding_them_again_changes_nothing(engine):
+def test_a_thousand_repositories_are_added_at_once_and_adding_them_again_changes_nothing(engine, monkeypatch):
     repositories = Repositories(engine)
+    requests: list[str] = []
+    request = engine._request
+    monkeypatch.setattr(engine, "_request", lambda *given, **named: requests.append(given[1]) or request(*given, **named))
     lines = [f"{BASE}/team{number // 100}/part{number} group=team{number // 100}" for number in range(1_000)]
     wanted, errors = read(*lines)
 
     first = add_several(engine, repositories, wanted)
+    n_first = len(requests)
     before = repositories.listed(is_current=True)
     again = add_several(engine, repositories, wanted)
 
     assert not errors
+    assert len([path for path in requests if path.endswith("_bulk")]) == 4
+    assert n_first <= 8
     assert [done for _, done in first.done] == ["added"] * 1_000
     assert [done for _, done in again.done] == ["unchanged"] * 1_000
     assert len(before) == 1_000

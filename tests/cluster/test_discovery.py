@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from codecompass.cluster.catalog import prepare
 from codecompass.cluster.engine import Engine
-from codecompass.cluster.hosts import discovery
+from codecompass.cluster.hosts import following
 from codecompass.cluster.hosts.discovery import look
 from codecompass.cluster.hosts.kinds import KINDS
 from codecompass.cluster.hosts.sources import Source, Sources, ended, new_source
@@ -22,6 +22,7 @@ from codecompass.errors import InvalidInput
 from codecompass.remote.address import parse_address
 from codecompass.remote.rest import RestClient, ServiceFailed
 from tests.cluster.code_hosts import CodeHost, Hosted, code_host
+from tests.cluster.test_repositories import at_once
 
 cluster = pytest.mark.cluster
 every_kind = pytest.mark.parametrize("kind", sorted(KINDS))
@@ -40,6 +41,15 @@ def listed(host: CodeHost, token: str = "", owner: str = "shop") -> list:
     api = parse_address(kind.api(host.site, bool(token)))
     with closing(RestClient(api, kind.headers(token) if token else {})) as client:
         return list(kind.list(client, owner))
+
+
+def listed_with(kind: str, site: str, token: str, owner: str) -> tuple[list, dict[str, set[str]]]:
+    """What a host lists, and who may read each repository, by its name."""
+    of = KINDS[kind]
+    with closing(RestClient(parse_address(of.api(site, bool(token))), of.headers(token) if token else {})) as client:
+        found = list(of.list(client, owner))
+        readers = of.readers(client, owner)
+        return found, {each.name: set(readers(each)) for each in found}
 
 
 # What hosts list.
@@ -289,7 +299,7 @@ def test_what_is_wanted_otherwise_is_applied_to_all_and_a_removal_by_hand_is_res
 
 @cluster
 def test_if_most_are_missing_nothing_is_removed_until_somebody_confirms(engine, monkeypatch):
-    monkeypatch.setattr(discovery, "FEW", 1)
+    monkeypatch.setattr(following, "FEW", 1)
     with code_host("github", FIVE) as host:
         follows = Following(engine, host)
         follows.look()
@@ -443,9 +453,30 @@ def test_a_webhook_asks_for_a_look_at_the_sources_that_it_concerns(engine):
     other = sources.add(new_source("https://other.example.org/shop", kind="gitea"))[0].id
     engine.refresh(engine.names.sources)
 
+    for each in (*added.values(), other):
+        sources.update(each, lambda old: replace(old, polls=1, begun=1, done=1))
+    engine.refresh(engine.names.sources)
     by_address = note_listed(sources, ["https://git.example.org/Shop/gateway.git"], "")
     by_path = note_listed(sources, [], "shop/deep/new")
     by_none = note_listed(sources, ["https://git.example.org/else/new"], "")
 
     assert (by_address, by_path, by_none) == (1, 1, 0)
-    assert [sources.get(each).asked for each in (added["shop"], added["shopping"], other)] == [3, 1, 1]
+    assert [sources.get(each).asked for each in (added["shop"], added["shopping"], other)] == [2, 1, 1]
+
+
+@cluster
+def test_a_storm_of_messages_asks_for_one_look_and_one_more_while_that_goes_on(engine):
+    sources = Sources(engine)
+    source, _ = sources.add(new_source("https://git.example.org/shop", kind="gitlab"))
+    engine.refresh(engine.names.sources)
+
+    def storm(_: int) -> None:
+        for _ in range(50):
+            note_listed(sources, ["https://git.example.org/shop/api.git"], "")
+
+    assert at_once(4, storm) == [None] * 4
+    claimed = sources.claim(sources.get(source.id))
+    assert at_once(4, storm) == [None] * 4
+
+    assert (claimed.asked, claimed.begun) == (1, 1)
+    assert sources.get(source.id).asked == 2

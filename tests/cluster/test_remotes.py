@@ -228,6 +228,8 @@ async def test_cancelling_ends_git_and_what_it_has_started(silent_server):
     ("url", "said"),
     [
         ("file:///nowhere/at/all", "cluster remove"),
+        # The digits are a part of the address, not of an answer.
+        ("file:///nowhere/run-401/403/at/all", "cluster remove"),
         ("https://127.0.0.1:9/a/b", "cluster.protocols"),
         ("ext::sh -c 'echo x >&2'", "cluster.protocols"),
         ("http://127.0.0.1:9/a/b", "git ls-remote"),

@@ -160,15 +160,33 @@ def test_what_is_added_again_while_it_is_cleaned_away_begins_with_nothing(reposi
 def test_no_change_is_lost_however_many_change_at_once(repositories, added):
     def bump(_: int) -> None:
         for _ in range(5):
-            repositories.note_changed(added.repo_id)
+            repositories.note_changed(added.repo_id, is_urgent=True)
 
     at_once(6, bump)
 
     assert repositories.get(added.repo_id).changes == added.changes + 30
 
 
+def test_a_storm_of_messages_is_one_change_until_a_worker_begins_and_one_more_after_that(repositories, added):
+    def storm(_: int) -> None:
+        for _ in range(50):
+            note_pushed(repositories, [added.url])
+
+    assert at_once(4, storm) == [None] * 4
+    before = repositories.get(added.repo_id)
+    held = must_claim(repositories, before)
+    note_pushed(repositories, [added.url])
+    held.release(lambda repository: replace(repository, done_changes=before.changes))
+    assert at_once(4, storm) == [None] * 4
+
+    assert before.changes == added.changes
+    after = repositories.get(added.repo_id)
+    assert (after.changes, after.is_pending) == (added.changes + 1, True)
+
+
 def test_a_message_of_a_git_server_reaches_the_repository_by_any_of_its_addresses(repositories, added):
     unknown = any_url()
+    repositories.update(added.repo_id, lambda old: replace(old, done_changes=old.changes))
 
     assert note_pushed(repositories, [added.url + ".git", "nonsense", unknown]) == (added.name,)
 

@@ -7,7 +7,7 @@ import pytest
 import trio
 from structlog.testing import capture_logs
 
-from codecompass.cluster.access import Tokens, Viewer, token_id
+from codecompass.cluster.access import Tokens, Unauthorized, Viewer, token_id
 from codecompass.cluster.authentication import Authenticator
 from codecompass.cluster.calls import EngineCalls
 from codecompass.cluster.hosts.members import Member, ReaderGroups
@@ -147,6 +147,23 @@ def test_a_provider_that_is_away_keeps_nobody_out_who_has_a_token():
             by.begin()
     with pytest.raises(ProviderUnavailable, match="tokens that exist go on"):
         by.finish(DEVICE_CODE)
+
+
+async def test_while_a_provider_is_away_its_groups_count_until_the_token_expires_and_no_longer(monkeypatch):
+    tokens = Tokens(Documents())
+    with identity_provider() as provider:
+        by = signing_in(provider, tokens)
+        signed_in = by.finish(DEVICE_CODE)
+    identity = Identity(token=token_id(signed_in.token))
+    keeper = Authenticator(tokens.find, None, EngineCalls(2))
+    with pytest.raises(ProviderUnavailable):
+        by.finish(DEVICE_CODE)
+
+    monkeypatch.setattr(time, "time", lambda: signed_in.expires_at - 1)
+    assert (await keeper.viewer(identity)).groups == {"Team_Backend", "web"}
+    monkeypatch.setattr(time, "time", lambda: signed_in.expires_at + 1)
+    with pytest.raises(Unauthorized):
+        await keeper.viewer(identity)
 
 
 def test_a_provider_that_is_half_configured_is_refused():

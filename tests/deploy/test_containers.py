@@ -44,6 +44,8 @@ WRITABLE = ("compose: opensearch-*", "kubernetes: opensearch")
 WITHOUT_LIVENESS = ("kubernetes: worker",)
 """A worker has no port to probe. If it exits it is restarted, and if it hangs it loses its lease."""
 
+HOST_TOKENS = "CODECOMPASS_CLUSTER_HOST_TOKENS"
+
 by_name = pytest.mark.parametrize("container", ALL, ids=lambda each: each.name)
 lasting = pytest.mark.parametrize("container", LASTING, ids=lambda each: each.name)
 
@@ -326,16 +328,39 @@ def test_messages_of_git_servers_reach_a_server_that_has_their_secret():
     assert services()["server"]["environment"][WEBHOOK_SECRET_VARIABLE] == f"${{{WEBHOOK_SECRET_VARIABLE}:-}}"
 
 
-def test_people_who_sign_in_reach_a_server_and_workers_have_the_tokens_of_code_hosts():
+def test_people_who_sign_in_reach_a_server():
     paths = of_kind("Ingress")["codecompass"]["spec"]["rules"][0]["http"]["paths"]
+
+    assert {"/login", "/login/token"} <= {each["path"] for each in paths}
+
+
+def test_workers_on_kubernetes_have_the_tokens_of_code_hosts_as_files():
     pod = of_kind("Deployment")["worker"]["spec"]["template"]["spec"]
     [worker] = pod["containers"]
     [volume] = [each for each in pod["volumes"] if each["name"] == "host-tokens"]
     [mount] = [each for each in worker["volumeMounts"] if each["name"] == "host-tokens"]
 
-    assert {"/login", "/login/token"} <= {each["path"] for each in paths}
     assert volume["secret"]["secretName"] in {each["metadata"]["name"] for each in documents(SECRETS)}
-    assert {"name": "CODECOMPASS_CLUSTER_HOST_TOKENS", "value": mount["mountPath"]} in worker["env"]
+    assert volume["secret"]["optional"]
+    assert mount["readOnly"]
+    assert {"name": HOST_TOKENS, "value": mount["mountPath"]} in worker["env"]
+
+
+def test_workers_of_compose_have_the_tokens_of_code_hosts_as_files_that_git_ignores():
+    worker = services()["worker"]
+    directory = DEPLOY / "host-tokens"
+    ignored = subprocess.run(
+        ["git", "check-ignore", "--no-index", directory / "git.example.com", directory / "README.md"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    ).stdout.split()
+
+    assert f"./host-tokens:{worker['environment'][HOST_TOKENS]}:ro" in worker["volumes"]
+    assert HOST_TOKENS not in services()["server"]["environment"]
+    assert ignored == [str(directory / "git.example.com")]
 
 
 def test_the_image_has_what_it_copies_and_runs_as_the_user_of_the_manifests():

@@ -2,6 +2,7 @@
 
 import time
 from contextlib import closing
+from email.utils import formatdate
 
 import pytest
 
@@ -111,3 +112,32 @@ def test_an_answer_that_is_too_large_and_a_service_that_is_away_are_failures(mon
 )
 def test_a_key_is_only_sent_over_tls_or_to_this_machine(url, expected):
     assert is_safe(parse_address(url)) is expected
+
+
+def test_a_date_says_how_long_to_wait_as_well_as_seconds_do():
+    for said, least, most in (
+        (formatdate(time.time() + 600, usegmt=True), 590, 601),
+        (formatdate(time.time() - 600, usegmt=True), 1, 1),
+        ("Someday, 32 Nov 2026", rest.WAIT_SECONDS, rest.WAIT_SECONDS),
+    ):
+        refusals = [(429, {"Retry-After": said})]
+        with code_host("github", refusals=refusals) as host, pytest.raises(ServiceBusy) as raised:
+            get(host)
+        assert least <= raised.value.seconds <= most
+
+
+@pytest.mark.parametrize("cut", [1, 5])
+def test_an_answer_that_ends_too_early_is_a_failure_even_if_it_can_be_read(cut):
+    with code_host("github", body=b"[]     ", cut=cut) as host, pytest.raises(ServiceFailed, match="too early"):
+        get(host)
+
+
+def test_a_client_beside_sends_the_same_key():
+    with (
+        code_host("azure", body=b"[]") as host,
+        closing(RestClient(parse_address(f"{host.site}/one"), {"X-Key": "k"})) as client,
+        closing(client.beside(parse_address(f"{host.site}/two"))) as other,
+    ):
+        other.get("/x")
+
+    assert (host.asked, host.sent[0]["x-key"]) == (["/two/x"], "k")

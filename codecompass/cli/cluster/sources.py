@@ -10,9 +10,11 @@ from codecompass.cli.terminal import Cell, Style, printable, write_table
 from codecompass.cluster.catalog import prepare
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.hosts.sources import Source, Sources
+from codecompass.cluster.hosts.watch import PERMISSIONS_GAP_SECONDS
 from codecompass.cluster.moves import move
 from codecompass.cluster.repositories import Repositories
 from codecompass.formatting import iso_time
+from codecompass.units import MINUTES
 
 
 class SourceEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -50,6 +52,9 @@ class MovedRepository(Struct, frozen=True, kw_only=True):
     moved_from: str
 
 
+_READERS: Final = "who may read it there"
+"""What is shown beside the groups of a source with permissions."""
+
 _STYLES: Final[dict[str, Style]] = {"followed": "green", "failed": "red", "waiting": "cyan"}
 
 
@@ -64,6 +69,8 @@ def add(invocation: Invocation, engine: Engine, fresh: Source) -> int:
     terminal.line(f"{'added' if is_new else 'changed'} {printable(source.url)} ({source.kind})")
     if not source.groups and not source.permissions:
         terminal.note("its repositories are in no group: only administrators see them. Give them one with --group.", "dim")
+    if source.permissions:
+        terminal.note("who may read them there sees them on servers with access.host_permissions, and nobody elsewhere", "dim")
     terminal.note("a worker lists its repositories; codecompass cluster source list shows what was found", "dim")
     return failure.DONE
 
@@ -93,7 +100,8 @@ def check(invocation: Invocation, engine: Engine, url: str) -> int:
     if asked is not None and invocation.options.as_json:
         invocation.print_json(_entry(asked))
     elif asked is not None:
-        invocation.terminal.line(f"a worker lists the repositories of {printable(asked.url)}")
+        when = f"within {PERMISSIONS_GAP_SECONDS / MINUTES:.0f} minutes" if asked.permissions else "soon"
+        invocation.terminal.line(f"a worker lists the repositories of {printable(asked.url)} {when}")
     return failure.DONE
 
 
@@ -147,6 +155,6 @@ def _row(entry: SourceEntry) -> list[Cell]:
         Cell(entry.kind),
         Cell(entry.state, (_STYLES[entry.state],)),
         Cell(f"{entry.repositories:,}", is_right=True),
-        Cell(", ".join(entry.groups)),
+        Cell(", ".join((*entry.groups, *((_READERS,) if entry.permissions else ())))),
         Cell(entry.checked_at or "never", ("dim",)),
     ]

@@ -11,14 +11,15 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from codecompass.cluster.hosts.interface import HostKind, HostRepository, decoded
+from codecompass.cluster.hosts.azure_rights import VERSION, Rights
+from codecompass.cluster.hosts.interface import HostKind, HostRepository, ReadersOf, decoded
 from codecompass.remote.rest import RestClient
-
-_VERSION: Final = "7.1"
 
 
 class _Project(Struct):
+    id: str
     name: str
+    visibility: str = "private"
 
 
 class _Repository(Struct, rename="camel"):
@@ -37,9 +38,12 @@ class _Page(Struct):
 _decoder = msgspec.json.Decoder(_Page)
 
 
+def _read(client: RestClient, owner: str) -> list[_Repository]:
+    return decoded(client.get(f"/{quote(owner)}/_apis/git/repositories?api-version={VERSION}").body, _decoder).value
+
+
 def _list(client: RestClient, owner: str) -> Iterator[HostRepository]:
-    page = decoded(client.get(f"/{quote(owner)}/_apis/git/repositories?api-version={_VERSION}").body, _decoder)
-    for each in page.value:
+    for each in _read(client, owner):
         if each.remote_url:
             yield HostRepository(
                 host_id=each.id,
@@ -47,7 +51,14 @@ def _list(client: RestClient, owner: str) -> Iterator[HostRepository]:
                 url=each.remote_url,
                 is_archived=each.is_disabled,
                 is_fork=each.is_fork,
+                # All repositories of a public project are public. Those for the whole organisation are left to its rules.
+                is_public=each.project.visibility == "public",
             )
+
+
+def _readers(client: RestClient, owner: str) -> ReadersOf:
+    projects = {each.id: each.project.id for each in _read(client, owner)}
+    return Rights(client, owner.partition("/")[0], projects).readers
 
 
 AZURE: Final = HostKind(
@@ -57,4 +68,5 @@ AZURE: Final = HostKind(
     api=lambda site, _has_token: site,
     headers=lambda token: {"Authorization": f"Basic {base64.b64encode(f':{token}'.encode()).decode()}"},
     list=_list,
+    readers=_readers,
 )

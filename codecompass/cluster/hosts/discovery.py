@@ -1,55 +1,40 @@
 """Keeps the repositories of an organisation in step with what its code hosts list.
 
-    the host lists all of an owner  ->  new: added | known id at another address: moved | no longer listed or wanted: removed
+    the host lists all of an owner, to the end -> repositories are added, moved and removed (`following.py`)
+                                               -> who may read each, if the source has permissions (`members.py`)
 
-Nothing is removed unless the list was read to its end, and not if most of what was known is missing: a token that lost its rights
-makes hosts answer with short lists. What somebody had added before it was found is never removed.
+A look that fails changes nothing that it has not read to the end, and is repeated after a pause.
 """
 
+import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.cluster.access import EVERYONE
-from codecompass.cluster.hosts.interface import MAX_REPOSITORIES, HostKind, HostRepository
+from codecompass.cluster.hosts.following import Changes, follow
+from codecompass.cluster.hosts.interface import MAX_REPOSITORIES, HostKind, HostRepository, ReadersOf
 from codecompass.cluster.hosts.kinds import KINDS
-from codecompass.cluster.hosts.members import MAX_MEMBERS, group_of_readers
+from codecompass.cluster.hosts.members import ANYBODY, MAX_MEMBERS
 from codecompass.cluster.hosts.sources import FoundRepository, Source, Sources, ended
-from codecompass.cluster.moves import move
 from codecompass.cluster.repositories import Repositories
-from codecompass.errors import InvalidInput, ProjectNotFound
+from codecompass.errors import InvalidInput
 from codecompass.log import get_logger
 from codecompass.remote.address import parse_address
 from codecompass.remote.rest import RestClient, ServiceBusy, ServiceFailed, is_safe
-from codecompass.scan.git_remotes import parse_url
-from codecompass.units import HOURS, MINUTES
-
-FEW: Final = 10
-"""So many repositories may go at once whatever part of them they are."""
-
-MOST: Final = 0.5
-"""The part of the known repositories that may go at once otherwise."""
+from codecompass.units import HOURS, MINUTES, SECONDS
 
 FIRST_PAUSE_SECONDS: Final = 1 * MINUTES
 LONGEST_PAUSE_SECONDS: Final = 1 * HOURS
 """Between looks that fail; doubled with each."""
 
+WORKING_SECONDS: Final = 10 * SECONDS
+"""Between two notes that a look goes on; shorter than the time after which another one may begin (`watch.py`)."""
+
 MAX_TOKEN_BYTES: Final = 10_000
-
-
-class Changes(Struct, frozen=True, kw_only=True):
-    """What one look has changed."""
-
-    added: int = 0
-    moved: int = 0
-    removed: int = 0
-    refused: int = 0
-    """Repositories that could not be added, for example because their address is not allowed."""
 
 
 def look(sources: Sources, repositories: Repositories, claimed: Source, tokens: Path | None) -> Changes | None:
@@ -59,12 +44,14 @@ def look(sources: Sources, repositories: Repositories, claimed: Source, tokens: 
     try:
         kind, client = _client(claimed, tokens)
         with closing(client):
-            listed = _listed(kind, client, claimed)
-            changes, found = follow(repositories, claimed, listed)
+            # A repository that is listed twice is what it is called last: it may be renamed while its owner's pages are read.
+            working = _Working(sources, claimed)
+            listed = {each.host_id: each for each in _listed(kind, client, claimed, working)}
+            changes, found = follow(sources, repositories, claimed, listed.values())
             if claimed.permissions:
                 # What was followed stays, if the members cannot be read; they are then too old one day.
                 sources.update(claimed.id, lambda old: replace(old, found=found))
-                _read_members(sources, kind, client, claimed, listed, found)
+                _read_members(sources, kind.readers(client, claimed.owner), claimed, listed.values(), found, working)
     except ServiceFailed as error:
         pause = error.seconds if isinstance(error, ServiceBusy) else None
         _note_failure(sources, claimed, f"{_host(claimed)}: {error.what}. {_advice(error)}", pause)
@@ -76,99 +63,36 @@ def look(sources: Sources, repositories: Repositories, claimed: Source, tokens: 
     return changes
 
 
-def follow(
-    repositories: Repositories, source: Source, listed: Iterable[HostRepository]
-) -> tuple[Changes, dict[str, FoundRepository]]:
-    """Makes the repositories agree with a complete list, and returns what has changed and what is known of the source now.
-
-    Safe to repeat: what was done before a failure is found as done. Raises InvalidInput if too many would be removed.
-    """
-    wanted = {each.host_id: each for each in listed if source.wants(each)}
-    gone = [each for host_id, each in source.found.items() if host_id not in wanted]
-    if len(gone) > max(FEW, MOST * len(source.found)) and source.applied == source.revision:
-        raise InvalidInput(
-            f"{len(gone):,} of {len(source.found):,} repositories are not listed any more, so nothing was removed. If that is "
-            f"right, add it again to confirm it (codecompass cluster source add {source.url} ...); if not, check its token."
-        )
-    found: dict[str, FoundRepository] = {}
-    added = moved = refused = 0
-    for host_id, each in wanted.items():
-        try:
-            known, is_new, is_moved = _followed(repositories, source, each)
-        except InvalidInput as error:
-            get_logger(__name__).warning("repository_refused", source=source.url, repository=each.name, cause=error.message)
-            refused += 1
-            if host_id in source.found:
-                found[host_id] = source.found[host_id]
-            continue
-        found[host_id] = known
-        added += is_new
-        moved += is_moved
-    kept = {each.repo_id for each in found.values()}
-    removed = 0
-    for known in gone:
-        if not known.was_there and known.repo_id not in kept:
-            removed += _is_removed(repositories, known.repo_id)
-    return Changes(added=added, moved=moved, removed=removed, refused=refused), found
-
-
-def _followed(repositories: Repositories, source: Source, each: HostRepository) -> tuple[FoundRepository, bool, bool]:
-    """Makes one repository agree. Returns what is known of it, and whether it was added or moved."""
-    known = source.found.get(each.host_id)
-    repo_id = parse_url(each.url, repositories.protocols).repo_id
-    if known is not None and known.repo_id != repo_id:
-        there = repositories.get(known.repo_id)
-        if there is not None and not there.is_removed:
-            move(repositories, known.repo_id, each.url)
-            if source.permissions:
-                repositories.add(each.url, groups=_groups(source, repo_id, is_public=each.is_public))
-            moved = FoundRepository(repo_id=repo_id, url=each.url, was_there=known.was_there, is_public=each.is_public)
-            return moved, False, True
-    elif known is not None and source.applied == source.revision and known.is_public == each.is_public:
-        return known, False, False
-    before = repositories.get(repo_id)
-    is_there = before is not None and not before.is_removed
-    was_there = known.was_there if known is not None else is_there
-    # A repository that was there keeps its groups and refs, which somebody has chosen.
-    if not is_there or not was_there:
-        groups = _groups(source, repo_id, is_public=each.is_public)
-        repositories.add(each.url, refs=source.refs or None, groups=groups)
-    now = FoundRepository(repo_id=repo_id, url=each.url, was_there=was_there, is_public=each.is_public)
-    return now, not is_there, False
-
-
-def _groups(source: Source, repo_id: str, *, is_public: bool) -> tuple[str, ...]:
-    """Returns the groups of a repository of a source: with permissions, also that of its readers at the host."""
-    if not source.permissions:
-        return source.groups
-    return (*source.groups, group_of_readers(repo_id), *((EVERYONE,) if is_public else ()))
-
-
-def _is_removed(repositories: Repositories, repo_id: str) -> bool:
-    try:
-        repositories.remove(repo_id)
-    except ProjectNotFound:
-        return False
-    return True
-
-
 def _read_members(
     sources: Sources,
-    kind: HostKind,
-    client: RestClient,
+    readers: ReadersOf,
     source: Source,
     listed: Iterable[HostRepository],
     found: Mapping[str, FoundRepository],
+    working: Callable[[], None],
 ) -> None:
-    """Writes down who may read each of the repositories that were found."""
+    """Writes down who may read each of the repositories that were found. Of two logins that differ in case alone nobody could say
+    here who is meant, so neither counts."""
     repositories_of: dict[str, set[str]] = defaultdict(set)
+    written: dict[str, str] = {}
+    doubtful: set[str] = set()
     for each in listed:
+        working()
         known = found.get(each.host_id)
-        if known is not None and kind.readers is not None and not each.is_public:
-            for login in kind.readers(client, each):
-                repositories_of[login.lower()].add(known.repo_id)
+        if known is not None and each.is_public:
+            repositories_of[ANYBODY].add(known.repo_id)
+        elif known is not None:
+            for login in _named(readers, each):
+                key = login.lower()
+                if key == ANYBODY:
+                    continue
+                if written.setdefault(key, login) != login:
+                    doubtful.add(key)
+                repositories_of[key].add(known.repo_id)
                 if len(repositories_of) > MAX_MEMBERS:
                     raise ServiceFailed(f"more than {MAX_MEMBERS:,} people may read its repositories")
+    for key in doubtful:
+        del repositories_of[key]
     sources.members.replace(source.id, repositories_of)
 
 
@@ -184,9 +108,34 @@ def _client(source: Source, tokens: Path | None) -> tuple[HostKind, RestClient]:
     return kind, RestClient(api, kind.headers(token) if token else {})
 
 
-def _listed(kind: HostKind, client: RestClient, source: Source) -> list[HostRepository]:
+def _named(readers: ReadersOf, repository: HostRepository) -> Iterator[str]:
+    """Yields readers; a failure names the repository, which may be the only one for which the token does not suffice."""
+    try:
+        yield from readers(repository)
+    except ServiceBusy:
+        raise
+    except ServiceFailed as error:
+        raise ServiceFailed(f"who may read {repository.name[:200]} cannot be told, because {error.what}", error.status) from error
+
+
+class _Working:
+    """Says from time to time that a look goes on, so that no other worker begins one. Raises EngineUnavailable."""
+
+    def __init__(self, sources: Sources, claimed: Source) -> None:
+        self._sources = sources
+        self._id = claimed.id
+        self._said = time.monotonic()
+
+    def __call__(self) -> None:
+        if time.monotonic() - self._said >= WORKING_SECONDS:
+            self._sources.update(self._id, lambda old: replace(old, polls=old.polls + 1))
+            self._said = time.monotonic()
+
+
+def _listed(kind: HostKind, client: RestClient, source: Source, working: Callable[[], None]) -> list[HostRepository]:
     listed: list[HostRepository] = []
     for each in kind.list(client, source.owner):
+        working()
         listed.append(each)
         if len(listed) > MAX_REPOSITORIES:
             raise ServiceFailed(f"it lists more than {MAX_REPOSITORIES:,} repositories of one owner")
@@ -212,6 +161,8 @@ def _advice(error: ServiceFailed) -> str:
     match error.status:
         case 401 | 403:
             return "Check the token of this host in cluster.host_tokens."
+        case 301 | 302 | 307 | 308:
+            return "The owner or the host has another name now: add the source anew by that name, and remove this one."
         case 404:
             return "Check the owner; what is private is only listed with a token that may see it."
     return "Workers try again by themselves."

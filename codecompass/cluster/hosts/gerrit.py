@@ -1,7 +1,7 @@
 """Gerrit: `GET /projects/`, of which the owner is a prefix of the names; pages by `S`, until one has no `_more_projects`.
 
-Answers begin with a line that keeps browsers from running them. Projects have no id but their name, so a rename is a removal and
-an addition. https://gerrit-review.googlesource.com/Documentation/rest-api-projects.html
+Projects have no id but their name, so a rename is a removal and an addition.
+https://gerrit-review.googlesource.com/Documentation/rest-api-projects.html
 """
 
 import base64
@@ -12,11 +12,11 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from codecompass.cluster.hosts.interface import MAX_PAGES, PAGE, HostKind, HostRepository, decoded
+from codecompass.cluster.hosts.gerrit_rights import ALL_PROJECTS, read, readers
+from codecompass.cluster.hosts.interface import MAX_PAGES, PAGE, HostKind, HostRepository
 from codecompass.remote.rest import RestClient, ServiceFailed
 
-_GUARD: Final = b")]}'"
-_NO_CODE: Final = ("All-Projects", "All-Users")
+_NO_CODE: Final = (ALL_PROJECTS, "All-Users")
 """Projects with Gerrit's own settings."""
 
 
@@ -34,8 +34,7 @@ def _list(client: RestClient, owner: str) -> Iterator[HostRepository]:
     site = client.base.with_path(client.base.path.removesuffix("/a"))
     n_seen = 0
     for _ in range(MAX_PAGES):
-        body = client.get(f"/projects/?d&n={PAGE}&S={n_seen}&p={quote(prefix, safe='')}").body
-        page = decoded(body.removeprefix(_GUARD), _decoder)
+        page = read(client, f"/projects/?d&n={PAGE}&S={n_seen}&p={quote(prefix, safe='')}", _decoder)
         for name, project in page.items():
             if name not in _NO_CODE and project.state != "HIDDEN":
                 yield HostRepository(
@@ -54,4 +53,5 @@ GERRIT: Final = HostKind(
     api=lambda site, has_token: f"{site}/a" if has_token else site,
     headers=lambda token: {"Authorization": f"Basic {base64.b64encode(token.encode()).decode()}"},
     list=_list,
+    readers=readers,
 )

@@ -5,16 +5,21 @@ https://docs.gitea.com/api/; the server bounds the size of a page, by default to
 
 import http.client
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 from urllib.parse import quote
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from codecompass.cluster.hosts.interface import HostKind, HostRepository, linked_pages, of_first_that_exists
 from codecompass.remote.rest import RestClient, ServiceFailed
 
 _PAGE: Final = 50
+
+
+class _Owner(Struct):
+    visibility: str = ""
 
 
 class _Repository(Struct):
@@ -26,10 +31,13 @@ class _Repository(Struct):
     fork: bool = False
     private: bool = True
     internal: bool = False
+    owner: _Owner = field(default_factory=_Owner)
 
 
 class _User(Struct):
     login: str
+    prohibit_login: bool = False
+    """Only shown to administrators."""
 
 
 class _Team(Struct):
@@ -55,16 +63,15 @@ def _list(client: RestClient, owner: str) -> Iterator[HostRepository]:
                 url=each.clone_url,
                 is_archived=each.archived,
                 is_fork=each.fork,
-                # Those of an owner that is itself not public are internal.
-                is_public=not each.private and not each.internal,
+                # Those of an owner that is itself not public are for people with an account there.
+                is_public=not each.private and not each.internal and each.owner.visibility == "public",
             )
 
 
 def _readers(client: RestClient, repository: HostRepository) -> Iterator[str]:
     """Collaborators, and the members of the teams that may read its code; of a user's repository also that user."""
     place = f"/repos/{quote(repository.name)}"
-    for user in linked_pages(client, f"{place}/collaborators?limit={_PAGE}", _users):
-        yield user.login
+    yield from _logins(client, f"{place}/collaborators")
     try:
         teams = list(linked_pages(client, f"{place}/teams?limit={_PAGE}", _teams))
     except ServiceFailed as error:
@@ -75,8 +82,13 @@ def _readers(client: RestClient, repository: HostRepository) -> Iterator[str]:
         return
     for team in teams:
         if team.units_map.get(_CODE, "none") != "none":
-            for user in linked_pages(client, f"/teams/{team.id}/members?limit={_PAGE}", _users):
-                yield user.login
+            yield from _logins(client, f"/teams/{team.id}/members")
+
+
+def _logins(client: RestClient, path: str) -> Iterator[str]:
+    for user in linked_pages(client, f"{path}?limit={_PAGE}", _users):
+        if not user.prohibit_login:
+            yield user.login
 
 
 GITEA: Final = HostKind(
@@ -86,5 +98,5 @@ GITEA: Final = HostKind(
     api=lambda site, _has_token: f"{site}/api/v1",
     headers=lambda token: {"Authorization": f"token {token}"},
     list=_list,
-    readers=_readers,
+    readers=lambda client, _owner: partial(_readers, client),
 )

@@ -4,6 +4,7 @@ https://docs.github.com/en/rest/repos/repos; a user's private repositories are n
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 from urllib.parse import quote
 
@@ -73,5 +74,5 @@ GITHUB: Final = HostKind(
     api=_api,
     headers=lambda token: {**_VERSION, "Authorization": f"Bearer {token}"},
     list=_list,
-    readers=_readers,
+    readers=lambda client, _owner: partial(_readers, client),
 )

@@ -4,6 +4,7 @@ https://docs.gitlab.com/api/groups/; projects that are only shared with a group 
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 from urllib.parse import quote
 
@@ -68,5 +69,5 @@ GITLAB: Final = HostKind(
     api=lambda site, _has_token: f"{site}/api/v4",
     headers=lambda token: {"PRIVATE-TOKEN": token},
     list=_list,
-    readers=_readers,
+    readers=lambda client, _owner: partial(_readers, client),
 )

@@ -5,7 +5,7 @@ decides nothing: which of them are wanted is decided in `discovery.py`.
 """
 
 import http.client
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, TypeVar
 
 import msgspec
@@ -36,6 +36,11 @@ class HostRepository(Struct, frozen=True, kw_only=True):
     """Whether anybody may read it at the host, known there or not."""
 
 
+ReadersOf = Callable[[HostRepository], Iterable[str]]
+"""Returns the logins of those who may read all code of a repository, some more than once. Whoever the host does not clearly let
+read it is left out. Remembers groups that it has read. Raises ServiceFailed."""
+
+
 class HostKind(Struct, frozen=True, kw_only=True):
     """A kind of host."""
 
@@ -49,9 +54,8 @@ class HostKind(Struct, frozen=True, kw_only=True):
     """Returns the headers with a token, which is not empty."""
     list: Callable[[RestClient, str], Iterator[HostRepository]]
     """Yields all repositories of an owner. Raises ServiceFailed."""
-    readers: Callable[[RestClient, HostRepository], Iterator[str]] | None = None
-    """Yields the logins of those who may read the code of a repository, some more than once; None if this kind does not tell.
-    Raises ServiceFailed."""
+    readers: Callable[[RestClient, str], ReadersOf]
+    """Returns the readers of repositories of an owner, for one look. Raises ServiceFailed."""
 
 
 PageT = TypeVar("PageT")

@@ -19,12 +19,15 @@ import trio
 from msgspec import Struct
 
 from codecompass.cluster.calls import EngineCalls
-from codecompass.cluster.engine import Engine
+from codecompass.cluster.engine import Document, Engine
 from codecompass.cluster.schema import JsonObject
 from codecompass.units import SECONDS
 
 MAX_MEMBERS: Final = 10_000
 """People of one source. More cannot be listed at once, so nobody could say who is gone."""
+
+IN_BULK: Final = 500
+"""Documents of one request."""
 
 MAX_SOURCES: Final = 1_000
 
@@ -32,6 +35,9 @@ KNOWN_SECONDS: Final = 30 * SECONDS
 """How long the groups of a person are cached by a server."""
 
 MAX_KNOWN: Final = 10_000
+
+ANYBODY: Final = "*"
+"""In place of a login: what every viewer may see, because it is public at the host."""
 
 READERS: Final = "host:"
 """How the names of groups of readers begin. No token and no proxy may name such a group."""
@@ -42,6 +48,7 @@ class Member(Struct, frozen=True, kw_only=True):
 
     source: str
     login: str
+    """In lower case, or ANYBODY."""
     repositories: tuple[str, ...]
     checked_at: float
 
@@ -70,18 +77,29 @@ class Members:
         query: JsonObject = {"term": {"source": source}}
         wanted = {_key(source, login): login for login in repositories_of}
         there = {each.id: each for each in self._engine.documents(self._index, query, MAX_MEMBERS)}
-        for key in there.keys() - wanted.keys():
-            self._engine.delete(self._index, key)
+        actions = [_action("delete", key) for key in there.keys() - wanted.keys()]
         for key, login in wanted.items():
             found = tuple(sorted(repositories_of[login]))
-            member = Member(source=source, login=login, repositories=found, checked_at=now)
-            self._engine.put(self._index, key, msgspec.json.encode(member), expected=there.get(key))
+            member = msgspec.json.encode(Member(source=source, login=login, repositories=found, checked_at=now))
+            # If another worker has written this person meanwhile, that stays.
+            known = there.get(key)
+            action = _action("create", key) if known is None else _action("index", key, known)
+            actions.append(action + member + b"\n")
+        for at in range(0, len(actions), IN_BULK):
+            self._engine.write(self._index, actions[at : at + IN_BULK])
 
     def of(self, login: str) -> tuple[Member, ...]:
-        """Returns what is known of a person, up to a second old."""
-        query: JsonObject = {"term": {"login": login.lower()}}
-        found = self._engine.documents(self._index, query, MAX_SOURCES)
+        """Returns what is known of a person, and of what anybody may read, up to a second old."""
+        query: JsonObject = {"terms": {"login": [login.lower(), ANYBODY]}}
+        found = self._engine.documents(self._index, query, 2 * MAX_SOURCES)
         return tuple(msgspec.json.decode(each.source, type=Member) for each in found)
+
+
+class _Known(Struct, frozen=True):
+    """The groups of a person by when they were read at the host, and until when this is cached."""
+
+    groups: tuple[tuple[float, frozenset[str]], ...]
+    until: float
 
 
 class ReaderGroups:
@@ -92,25 +110,29 @@ class ReaderGroups:
         self._members = members
         self._calls = calls
         self._max_age = max_age
-        self._known: OrderedDict[str, tuple[tuple[Member, ...], float]] = OrderedDict()
+        self._known: OrderedDict[str, _Known] = OrderedDict()
 
     async def of(self, login: str) -> frozenset[str]:
-        """Returns the groups of a person by their login at the hosts; none if they are not known there. Raises
-        EngineUnavailable."""
+        """Returns the groups of a person by their login at the hosts; those of what is public if they are not known there, or
+        for an empty login. Raises EngineUnavailable."""
         known = self._known.get(login)
-        if known is None or trio.current_time() >= known[1]:
+        if known is None or trio.current_time() >= known.until:
             # Cached from the time of the request, because its answer may have taken long.
             until = trio.current_time() + KNOWN_SECONDS
             found = await self._calls.run_shared(f"members {login}", lambda: self._members.of(login))
-            known = self._known[login] = (found, until)
+            groups = tuple((each.checked_at, frozenset(map(group_of_readers, each.repositories))) for each in found)
+            known = self._known[login] = _Known(groups, until)
         self._known.move_to_end(login)
         if len(self._known) > MAX_KNOWN:
             self._known.popitem(last=False)
         # The wall clock: when it was read was written down by another machine.
         oldest = time.time() - self._max_age
-        return frozenset(
-            group_of_readers(repo_id) for each in known[0] if each.checked_at >= oldest for repo_id in each.repositories
-        )
+        return frozenset[str]().union(*(groups for checked_at, groups in known.groups if checked_at >= oldest))
+
+
+def _action(name: str, key: str, expected: Document | None = None) -> bytes:
+    version = {} if expected is None else {"if_seq_no": expected.seq_no, "if_primary_term": expected.primary_term}
+    return msgspec.json.encode({name: {"_id": key, **version}}) + b"\n"
 
 
 def _key(source: str, login: str) -> str:

@@ -37,9 +37,10 @@ class FoundRepository(Struct, frozen=True, kw_only=True):
 
     repo_id: str
     url: str
-    is_public: bool = False
     was_there: bool = False
     """Whether somebody had added it before: then it is not removed when it is no longer found."""
+    is_planned: bool = False
+    """Whether it is written down before it is added, so that it is no `was_there` if the worker ends in between."""
 
 
 class Source(Struct, frozen=True, kw_only=True):
@@ -72,7 +73,7 @@ class Source(Struct, frozen=True, kw_only=True):
     done: int = 0
     """The value of `asked` at the start of the last complete look."""
     polls: int = 0
-    """Counts claims."""
+    """Counts claims, and notes of a worker that its look goes on."""
     pause_seconds: float = 0.0
     """How long to wait after the last look, because it failed or the host's rate limit says so."""
     failures: int = 0
@@ -94,20 +95,20 @@ class Sources:
     """The sources of an organisation. Thread-safe and blocking; raises EngineUnavailable and EngineRefused."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        self.engine: Final = engine
         self._index = engine.names.sources
         self.members: Final = Members(engine)
 
     def listed(self, *, is_current: bool = False) -> tuple[Source, ...]:
         """Returns all sources, sorted by address, up to a second old or, with `is_current`, current."""
         if is_current:
-            self._engine.refresh(self._index, is_patient=False)
-        found = (_decoded(each.source) for each in self._engine.documents(self._index, {"match_all": {}}, MAX_SOURCES))
+            self.engine.refresh(self._index, is_patient=False)
+        found = (_decoded(each.source) for each in self.engine.documents(self._index, {"match_all": {}}, MAX_SOURCES))
         return tuple(sorted(found, key=lambda each: each.url))
 
     def get(self, source_id: str) -> Source | None:
         """Returns the current state of a source, or None."""
-        found = self._engine.get(self._index, source_id)
+        found = self.engine.get(self._index, source_id)
         return None if found is None else _decoded(found.source)
 
     def find(self, url: str) -> Source:
@@ -123,28 +124,28 @@ class Sources:
     def add(self, fresh: Source) -> tuple[Source, bool]:
         """Adds a source, or changes what is asked of the one with its address; returns it and whether it is new."""
         for _ in range(MAX_ATTEMPTS):
-            there = self._engine.get(self._index, fresh.id)
+            there = self.engine.get(self._index, fresh.id)
             source = fresh
             if there is not None:
                 old = _decoded(there.source)
                 kept = {name: getattr(old, name) for name in _STATE}
                 source = replace(fresh, **kept, revision=old.revision + 1, asked=old.asked + 1)
             with contextlib.suppress(Conflict):
-                self._engine.put(self._index, source.id, msgspec.json.encode(source), expected=there)
+                self.engine.put(self._index, source.id, msgspec.json.encode(source), expected=there)
                 return source, there is None
         raise EngineUnavailable("too many concurrent changes of this source. Try again in a moment.")
 
     def remove(self, url: str) -> Source:
         """Deletes a source and returns it; its repositories stay. Raises ProjectNotFound."""
         found = self.find(url)
-        self._engine.delete(self._index, found.id)
+        self.engine.delete(self._index, found.id)
         # Nobody reads any more who may see them.
         self.members.replace(found.id, {})
         return found
 
     def ask(self, source_id: str) -> Source | None:
-        """Requests a look at a source, and returns it."""
-        return self.update(source_id, lambda old: replace(old, asked=old.asked + 1))
+        """Requests a look at a source, and returns it. Writes nothing if one is requested that no worker has begun."""
+        return self.update(source_id, lambda old: old if old.asked > old.begun else replace(old, asked=old.asked + 1))
 
     def claim(self, seen: Source) -> Source | None:
         """Returns the claimed source if nobody has claimed or changed it since `seen` was read."""
@@ -162,7 +163,7 @@ class Sources:
     def update(self, source_id: str, change: Callable[[Source], Source]) -> Source | None:
         """Changes a source by compare-and-set and returns it, or None if there is none."""
         for _ in range(MAX_ATTEMPTS):
-            document = self._engine.get(self._index, source_id)
+            document = self.engine.get(self._index, source_id)
             if document is None:
                 return None
             old = _decoded(document.source)
@@ -170,7 +171,7 @@ class Sources:
             if new is old:
                 return old
             with contextlib.suppress(Conflict):
-                self._engine.put(self._index, source_id, msgspec.json.encode(new), expected=document)
+                self.engine.put(self._index, source_id, msgspec.json.encode(new), expected=document)
                 return new
         raise EngineUnavailable("too many concurrent changes of this source. Try again in a moment.")
 
@@ -220,13 +221,6 @@ def new_source(
         raise InvalidInput(f"{len(include) + len(exclude)} patterns, at most {MAX_PATTERNS}.", field="include")
     if api:
         _address(api)
-    if permissions and chosen.readers is None:
-        able = ", ".join(name for name, each in KINDS.items() if each.readers is not None)
-        raise InvalidInput(
-            f"{chosen.title} does not tell who may read a repository. Give its repositories groups (--group); --permissions is "
-            f"for {able}.",
-            field="permissions",
-        )
     return Source(
         id=source_id_of(url),
         kind=chosen.name,
