@@ -80,7 +80,7 @@ class ColdAnswers:
 
     async def concerned(self, projects: Sequence[Project], asked: Query, seconds: float) -> Collection[str] | None:
         """Returns the ids of the projects that can have what is asked for exactly, and of those of which that is not known;
-        None if it cannot be determined, or if no project is known to have it: then something similar is looked for.
+        None if it cannot be determined, or if no project is known to have the name: then something similar is looked for.
 
         Raises InvalidInput for a regular expression that RE2 rejects.
         """
@@ -92,7 +92,7 @@ class ColdAnswers:
         is_able = partial(able, request, None if imported is None else imported.name)
         having, known = await self._from_summaries(projects, seconds, is_able) or (frozenset(), frozenset())
         unknown = {each.project_id for each in projects} - known
-        return having | unknown if having or imported is not None else None
+        return having | unknown if having or imported is not None or isinstance(request, SearchCode) else None
 
     async def _from_summaries(
         self, projects: Sequence[Project], seconds: float, read: Callable[[Mapping[str, WordSummary]], T]
