@@ -24,7 +24,7 @@ from codecompass.actors.messages import Query
 from codecompass.actors.question import QueryRequest, Question
 from codecompass.actors.reader_processes import ReaderEnded
 from codecompass.actors.summaries import Summaries
-from codecompass.errors import CodeCompassError, IndexStale, reported
+from codecompass.errors import CodeCompassError, DeadlineExceeded, IndexStale, reported
 from codecompass.nurseries import open_nursery
 from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply, Reply, SearchCodeReply, SearchEvidence
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
@@ -127,6 +127,10 @@ class ColdAnswers:
         roots = self._git_roots.and_root(root)
         changed = await self._blocking.run(lambda _call: changed_since_indexed(root, found.shown, roots), root)
         return mark_stale(found.reply, changed) if changed else found.reply
+
+    def late(self, project: Project) -> CodeCompassError:
+        """Returns the error for a project that did not answer in time."""
+        return DeadlineExceeded("it did not answer in time", project_id=project.project_id)
 
     async def sample(
         self, projects: Sequence[Project], words: str, seconds: float, found: dict[str, SearchEvidence | CodeCompassError]

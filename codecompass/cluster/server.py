@@ -111,7 +111,7 @@ class LibraryLaunch(Struct, frozen=True, kw_only=True):
 
     settings: Settings
     cache: Path
-    """A directory for this server alone, which is emptied."""
+    """A directory for this server alone. What an earlier one has left there is used or deleted."""
     limits: SessionLimits = SessionLimits()
     webhook_secret: str = ""
     """The secret with which git servers sign their messages. If empty, all messages are rejected."""
@@ -219,6 +219,7 @@ async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibrarySer
             async with opened as generations, open_nursery() as nursery:
                 server = LibraryServer(launch, engine, generations)
                 nursery.start_soon(run_again_after_failure, "engine watch", server.monitor.work)
+                nursery.start_soon(run_again_after_failure, "fetches", server.libraries.work)
                 try:
                     yield server
                 finally:
