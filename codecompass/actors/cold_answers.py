@@ -24,7 +24,7 @@ from codecompass.actors.messages import Query
 from codecompass.actors.question import QueryRequest, Question
 from codecompass.actors.reader_processes import ReaderEnded
 from codecompass.actors.summaries import Summaries
-from codecompass.errors import CodeCompassError, IndexStale, reported
+from codecompass.errors import CodeCompassError, DeadlineExceeded, IndexStale, reported
 from codecompass.nurseries import open_nursery
 from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply, Reply, SearchCodeReply, SearchEvidence
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
@@ -80,7 +80,7 @@ class ColdAnswers:
 
     async def concerned(self, projects: Sequence[Project], asked: Query, seconds: float) -> Collection[str] | None:
         """Returns the ids of the projects that can have what is asked for exactly, and of those of which that is not known;
-        None if it cannot be determined, or if no project is known to have it: then something similar is looked for.
+        None if it cannot be determined, or if no project is known to have the name: then something similar is looked for.
 
         Raises InvalidInput for a regular expression that RE2 rejects.
         """
@@ -92,7 +92,7 @@ class ColdAnswers:
         is_able = partial(able, request, None if imported is None else imported.name)
         having, known = await self._from_summaries(projects, seconds, is_able) or (frozenset(), frozenset())
         unknown = {each.project_id for each in projects} - known
-        return having | unknown if having or imported is not None else None
+        return having | unknown if having or imported is not None or isinstance(request, SearchCode) else None
 
     async def _from_summaries(
         self, projects: Sequence[Project], seconds: float, read: Callable[[Mapping[str, WordSummary]], T]
@@ -127,6 +127,10 @@ class ColdAnswers:
         roots = self._git_roots.and_root(root)
         changed = await self._blocking.run(lambda _call: changed_since_indexed(root, found.shown, roots), root)
         return mark_stale(found.reply, changed) if changed else found.reply
+
+    def late(self, project: Project) -> CodeCompassError:
+        """Returns the error for a project that did not answer in time."""
+        return DeadlineExceeded("it did not answer in time", project_id=project.project_id)
 
     async def sample(
         self, projects: Sequence[Project], words: str, seconds: float, found: dict[str, SearchEvidence | CodeCompassError]

@@ -45,13 +45,15 @@ class Summaries:
         """When, in trio time, the summary of a project could not be made."""
 
     async def known(self, projects: Sequence[Project]) -> Mapping[str, WordSummary]:
-        """Returns the summaries that are of the newest state of their index, by project id; the others are made later."""
+        """Returns the summaries that are of the newest state of their index, by project id. The others are made later, and those
+        that an older version has made are made again."""
         ids = [each.project_id for each in projects]
         found = await self._blocking.run(lambda call: self._read(ids, call), self._home.root)
         now = trio.current_time()
         for project_id in ids:
             is_due = now - self._failed.get(project_id, -RETRY_SECONDS) >= RETRY_SECONDS
-            if project_id not in found and is_due and len(self._wanted) < MAX_WANTED:
+            summary = found.get(project_id)
+            if (summary is None or not summary.is_newest) and is_due and len(self._wanted) < MAX_WANTED:
                 self._wanted[project_id] = None
         if self._wanted:
             self._has_wanted.set()

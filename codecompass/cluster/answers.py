@@ -19,10 +19,11 @@ from codecompass.actors.job_state import JobHandle
 from codecompass.actors.messages import CancelJob, Query, Settle, Settled, StartJob
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.cluster.concerned import concerned
+from codecompass.cluster.engine import EngineUnavailable
 from codecompass.cluster.library import Library, unknown
 from codecompass.cluster.repositories import RefHead, Repository
 from codecompass.cluster.routing import indexed_by_workers, needs_clone, needs_history, shown_names
-from codecompass.errors import CodeCompassError, IndexNotReady, RefNotIndexed
+from codecompass.errors import CodeCompassError, DeadlineExceeded, IndexNotReady, RefNotIndexed
 from codecompass.formatting import iso_time
 from codecompass.nurseries import open_nursery
 from codecompass.protocol.metadata import BareMetadata
@@ -301,6 +302,13 @@ class LibraryAnswers:
     async def answer(self, project: Project, asked: Query, seconds: float, *, is_fresh: bool = False) -> Reply:
         """Returns the answer of one repository within `seconds`. Raises the same errors as `RepositoryWorkspace.ask`."""
         return await RepositoryWorkspace(self._library, self._settings, project).answer(asked, seconds)
+
+    def late(self, project: Project) -> CodeCompassError:
+        """Returns the error for a repository that did not answer in time, and has its index fetched if it is not here."""
+        known = self._library.known(project.project_id)
+        if known is not None and self._library.fetch_later(known):
+            return EngineUnavailable("this server is still fetching its index; ask again in a moment", retry_after_ms=RETRY_MS)
+        return DeadlineExceeded("it did not answer in time")
 
     async def concerned(self, projects: Sequence[Project], asked: Query, seconds: float) -> Collection[str] | None:
         """Returns the ids of the repositories that can have an answer (see `concerned.concerned`), and of those without an

@@ -3,7 +3,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -15,12 +15,12 @@ from codecompass.cluster.manifests import Manifest, unpacked
 from codecompass.cluster.schema import JsonObject
 from codecompass.cluster.segment_cache import SegmentCache
 from codecompass.cluster.stores.segment_store import SegmentStore
-from codecompass.errors import CodeCompassError, IndexIncompatible, IndexNotReady
+from codecompass.cluster.summary_cache import SummaryCache
+from codecompass.errors import CodeCompassError, IndexDamaged, IndexIncompatible, IndexNotReady
 from codecompass.store.facts import FactsReader
 from codecompass.store.mapped_files import MappedFiles
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot
-from codecompass.store.word_summary import WordSummary
 from codecompass.transport.http.exposition import Family
 from codecompass.units import GIB
 
@@ -30,6 +30,10 @@ KEPT_MANIFESTS: Final = 4_096
 """Manifests kept in memory, the most recently used: a list of some 20 files each."""
 
 MANIFESTS_AT_ONCE: Final = 500
+
+SEGMENTS: Final = "segments"
+SUMMARIES: Final = "summaries"
+"""The directories of copies and of summaries."""
 
 
 class ManifestReader:
@@ -57,6 +61,19 @@ class ManifestReader:
             for name in batch:
                 found[name] = self._keep(name, said.get(name))
         return found
+
+    def readable(self, generations: Sequence[str]) -> Mapping[str, Manifest]:
+        """Returns the manifests of those generations that this version can read and that were not removed, with few requests.
+        Raises EngineUnavailable."""
+        try:
+            return self.manifests(generations)
+        except (IndexNotReady, IndexIncompatible, IndexDamaged):
+            # One of them is none of these; they are few.
+            found = {}
+            for each in generations:
+                with suppress(IndexNotReady, IndexIncompatible, IndexDamaged):
+                    found[each] = self.manifest(each)
+            return found
 
     def known(self, generation: str) -> Manifest | None:
         """Returns a manifest that is kept, or None."""
@@ -92,26 +109,23 @@ class Generations:
         max_bytes: int = DEFAULT_CACHE_BYTES,
         mapped_files: MappedFiles | None = None,
     ) -> None:
-        """`directory` is for the copies, up to `max_bytes`, and is emptied; `mapped_files` counts the faults in it."""
+        """`directory` is for this server alone: for copies of up to `max_bytes`, which are deleted at the beginning and the end,
+        and for summaries, which are kept. `mapped_files` counts the faults in it."""
         self._manifests = ManifestReader(engine)
-        self._cache = SegmentCache(store, directory, max_bytes, mapped_files)
+        self._cache = SegmentCache(store, directory / SEGMENTS, max_bytes, mapped_files)
+        self.summaries: Final = SummaryCache(store, directory / SUMMARIES)
 
     def close(self) -> None:
         """Deletes the copies."""
         self._cache.close()
 
-    def summaries(self, generations: Mapping[str, str], is_over: Callable[[], bool]) -> dict[str, WordSummary]:
-        """Returns the word summaries of generations, by the keys of `generations`. Those that cannot be had, or not before
-        `is_over`, are left out. Raises EngineUnavailable and what `ManifestReader.manifest` raises."""
-        manifests = self._manifests.manifests(list(generations.values()))
-        found: dict[str, WordSummary] = {}
-        for key, generation in generations.items():
-            if is_over():
-                break
-            # What is not known is asked, and says then what is wrong.
-            with suppress(CodeCompassError, OSError):
-                found[key] = self._cache.words(manifests[generation])
-        return found
+    def fetch_summaries(self, generations: Sequence[str]) -> list[str]:
+        """Reads the word summaries of generations into `summaries`, and returns the generations of which that failed."""
+        try:
+            manifests = self._manifests.readable(generations)
+        except CodeCompassError:
+            return list(generations)
+        return [*(each for each in generations if each not in manifests), *self.summaries.fetch(list(manifests.values()))]
 
     def is_here(self, generation: str) -> bool:
         """Whether a question about a generation need not wait for its files. False if that is not known."""

@@ -7,9 +7,8 @@ One is made for each question. The list of repositories is cached for a moment; 
 repository are read once for each question. No other module opens a snapshot for a server.
 """
 
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
+from contextlib import suppress
 from typing import Final, TypeVar
 
 import trio
@@ -17,20 +16,20 @@ import trio
 from codecompass.actors.failures import panics_as_errors
 from codecompass.cluster.access import Viewer, visible
 from codecompass.cluster.calls import EngineCalls
+from codecompass.cluster.engine import EngineUnavailable
 from codecompass.cluster.generations import Generations
+from codecompass.cluster.index_fetches import IndexFetches
 from codecompass.cluster.repositories import RefHead, Repositories, Repository
+from codecompass.cluster.summaries import Summaries
 from codecompass.errors import IndexDamaged, IndexNotReady, ProjectNotFound
+from codecompass.nurseries import open_nursery
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.word_summary import WordSummary
-from codecompass.tracing import N_REPOSITORIES, part
+from codecompass.tracing import part
 from codecompass.units import SECONDS
 
 LISTED_SECONDS: Final = 2 * SECONDS
 """How long the list of repositories is cached. The engine itself may show a change up to a second late."""
-
-FETCHES: Final = 4
-"""Generations whose files are fetched from the store of segments at a time, in threads of their own: a store that hangs leaves
-the threads for questions about what is here."""
 
 LOOKUPS: Final = 8
 SUMMARIES_SHARE: Final = 0.5
@@ -50,7 +49,8 @@ class Libraries:
         self._generations = generations
         self.lookups: Final = EngineCalls(LOOKUPS)
         self.questions: Final = EngineCalls(QUESTIONS)
-        self.fetches: Final = EngineCalls(FETCHES, "store of segments")
+        self.fetches: Final = IndexFetches(generations.fetch)
+        self.summaries: Final = Summaries(generations)
         self._listed: tuple[Repository, ...] = ()
         self._listed_until = float("-inf")
 
@@ -66,6 +66,7 @@ class Libraries:
         if asked_at >= self._listed_until:
             self._listed = await self.lookups.run_shared("repositories", self._repositories.listed)
             self._listed_until = asked_at + LISTED_SECONDS
+            self.summaries.heads_are({head.generation for each in self._listed if (head := each.default_head) is not None})
         return self._listed
 
     async def find(self, repo_id: str) -> Repository | None:
@@ -84,7 +85,7 @@ class Libraries:
         generation, until = head.generation, trio.current_time() + seconds
         if not self._generations.is_here(generation):
             with part("fetch_segments", kind="client"):
-                await self.fetches.run_shared(generation, lambda: self._generations.fetch(generation), seconds)
+                await self.fetches.wait(generation, seconds)
 
         def in_thread() -> T:
             with self._generations.snapshot(generation) as snapshot:
@@ -100,13 +101,18 @@ class Libraries:
 
         return await self.questions.run(in_thread_again, max(0.0, until - trio.current_time()))
 
-    async def summaries(self, generations: Mapping[str, str], seconds: float) -> Mapping[str, WordSummary]:
-        """Returns the word summaries of generations, by the keys of `generations`, of those that are here or were
-        fetched in time."""
-        until = time.monotonic() + seconds * SUMMARIES_SHARE
-        read = partial(self._generations.summaries, generations, lambda: time.monotonic() > until)
-        with part("read_summaries", {N_REPOSITORIES: len(generations)}):
-            return await self.fetches.run(read, seconds)
+    def fetch_later(self, head: RefHead) -> bool:
+        """Has the files of a generation fetched without waiting for them. Returns whether they are being fetched then: not if
+        they are here, or if too many others are waiting for that."""
+        return not self._generations.is_here(head.generation) and self.fetches.want(head.generation)
+
+    async def work(self) -> None:
+        """Fetches what questions want, and before the first one the summaries of all repositories. Runs until cancelled."""
+        async with open_nursery() as nursery:
+            nursery.start_soon(self.fetches.serve)
+            nursery.start_soon(self.summaries.serve)
+            with suppress(EngineUnavailable):
+                await self.all()
 
 
 class Library:
@@ -166,7 +172,16 @@ class Library:
         EngineUnavailable."""
         shown = visible(self.viewer, repositories)
         generations = {each.repo_id: head.generation for each in shown if (head := each.default_head) is not None}
-        return await self._libraries.summaries(generations, seconds) if generations else {}
+        return await self._libraries.summaries.known(generations, seconds * SUMMARIES_SHARE)
+
+    def fetch_later(self, repository: Repository) -> bool:
+        """Has the files of the newest generation of a repository fetched, if they are not here. Returns whether they are being
+        fetched then: too many others may be waiting for that."""
+        head = repository.default_head
+        if head is None:
+            return False
+        self._require_visible(repository, head)
+        return self._libraries.fetch_later(head)
 
     def _require_visible(self, repository: Repository, head: RefHead) -> None:
         if not visible(self.viewer, (repository,)) or head not in repository.heads.values():

@@ -2,8 +2,9 @@
 
     store --fetch, compare digests--> <directory>/<bundle>/ --open--> OpenSegments, until other bundles need the space
 
-A bundle is all files of a generation, or its summary of words alone. Nothing here is state: all of it can be deleted at any
-moment and is fetched again. A file that the last generation of the repository has too is a hard link to that, not fetched.
+A bundle is all files of a generation but its summary of words (`summary_cache.py`). Nothing here is state: all of it can be
+deleted at any moment and is fetched again. A file that the last generation of the repository has too is a hard link to that, not
+fetched.
 """
 
 import os
@@ -29,7 +30,6 @@ from codecompass.store.layout import make_private_directory
 from codecompass.store.mapped_files import MappedFiles
 from codecompass.store.overlay import connect_to_facts
 from codecompass.store.text_reader import TextReader
-from codecompass.store.word_summary import WordSummary
 from codecompass.transport.http.exposition import Family
 
 FETCHES: Final = 2
@@ -40,8 +40,6 @@ KEPT_OPEN: Final = 256
 
 KEPT_CONNECTIONS: Final = 4
 """Connections to the facts of one of them; a question uses one."""
-
-KEPT_SUMMARIES: Final = 4_096
 
 
 class OpenSegments(Struct, frozen=True):
@@ -80,7 +78,6 @@ class SegmentCache:
         self._kept: OrderedDict[str, _Bundle] = OrderedDict()
         """The bundles on disk, the least recently used first."""
         self._open: OrderedDict[str, OpenSegments] = OrderedDict()
-        self._summaries: OrderedDict[str, WordSummary] = OrderedDict()
         shutil.rmtree(directory, ignore_errors=True)
         make_private_directory(directory)
 
@@ -126,27 +123,6 @@ class SegmentCache:
             self._give_back(segments, connection)
             if self._n_faults(directory) > n_faults:
                 raise damaged(manifest.generation, "a local copy was cut short")
-
-    def words(self, manifest: Manifest) -> WordSummary:
-        """Returns the summary of a generation, fetched alone if necessary. Raises the same errors as `opened`."""
-        with self._lock:
-            known = self._summaries.get(manifest.generation)
-            if known is not None:
-                self._summaries.move_to_end(manifest.generation)
-                return known
-        bundle = _Bundle(
-            f"{manifest.generation}-{WORDS}", manifest.repo_id, tuple(each for each in manifest.segments if each.name == WORDS)
-        )
-        with self._files_of(bundle) as directory:
-            try:
-                summary = WordSummary((directory / WORDS).read_bytes())
-            except (OSError, ValueError) as error:
-                raise damaged(manifest.generation, error) from error
-        with self._lock:
-            self._summaries[manifest.generation] = summary
-            while len(self._summaries) > KEPT_SUMMARIES:
-                self._summaries.popitem(last=False)
-        return summary
 
     def discard(self, generation: str) -> bool:
         """Forgets the copy of a generation in which damage was found, so that it is fetched again. Returns whether there was

@@ -113,7 +113,7 @@ class LibraryLaunch(Struct, frozen=True, kw_only=True):
 
     settings: Settings
     cache: Path
-    """A directory for this server alone, which is emptied."""
+    """A directory for this server alone. What an earlier one has left there is used or deleted."""
     limits: SessionLimits = SessionLimits()
     traces: Traces | None = None
     """What records requests; None if traces are off."""
@@ -233,6 +233,7 @@ async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibrarySer
                 server = LibraryServer(launch, engine, generations, measures)
                 nursery.start_soon(watch_store, store, measures)
                 nursery.start_soon(run_again_after_failure, "engine watch", server.monitor.work)
+                nursery.start_soon(run_again_after_failure, "fetches", server.libraries.work)
                 try:
                     yield server
                 finally:

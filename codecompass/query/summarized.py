@@ -4,10 +4,10 @@ question it has. It may be wrong in one direction only: an index that has an ans
 A question is read once for all indexes: there may be a thousand, and reading a long pattern takes milliseconds.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from codecompass import lazy
 from codecompass.languages.words import ODD_WORD_MARK
 from codecompass.protocol.replies import SearchEvidence, WordEvidence
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
@@ -21,9 +21,10 @@ from codecompass.query.names.named_locations import asked_lines
 from codecompass.query.words.exact_scan import scan_narrowing
 from codecompass.query.words.long_question import asked_words
 from codecompass.query.words.query_words import name_parts
+from codecompass.store.ngram_filter import piece_ngrams
 from codecompass.store.schema import index_tokens
 from codecompass.store.text_queries import TOKEN_MARKS, Narrowing, TermPattern
-from codecompass.store.word_summary import WordSummary
+from codecompass.store.word_summary import WordSummary, word_key
 
 Condition = Callable[[WordSummary], bool]
 """Whether an index can have something, by its summary."""
@@ -33,6 +34,8 @@ COUNTED_FIELDS: Final = ("body", "parts", "pairs", "path_words", "name_words")
 
 MAX_SAMPLED: Final = 32
 """Indexes that are sampled if the words of all are known."""
+
+_RUN: Final = lazy.pattern("[a-z0-9]+")
 
 
 def is_decidable(request: SearchCode | LocateSymbol | FindReferences) -> bool:
@@ -56,7 +59,7 @@ def can_answer(request: SearchCode | LocateSymbol | FindReferences) -> Condition
     ignoring case."""
     match request:
         case SearchCode():
-            return partial(_can_hold, scan_narrowing(request))
+            return _can_hold(scan_narrowing(request))
         case LocateSymbol():
             return _can_define(request.name)
         case FindReferences():
@@ -81,17 +84,49 @@ def can_mention(name: str) -> Condition:
     )
 
 
-def _can_hold(narrowing: Narrowing, summary: WordSummary) -> bool:
-    """Whether an index can have a text that a scan selects."""
-    if narrowing.is_everything or narrowing.is_by_ascii or summary.document_frequency("names", ODD_WORD_MARK):
-        return True
-    return any(all(any(_can_have(summary, term) for term in need) for need in needs) for needs in narrowing.alternatives)
+def _can_hold(narrowing: Narrowing) -> Condition:
+    """Returns whether an index can have a text that a scan selects."""
+    if narrowing.is_everything:
+        return lambda summary: True
+    alternatives = [
+        [[_has_term(term, is_by_ascii=narrowing.is_by_ascii) for term in need] for need in needs]
+        for needs in narrowing.alternatives
+    ]
+    # Without them, any word that cannot be found by its letters may be what is looked for.
+    odd_pieces = [()] if narrowing.pieces is None else [piece_ngrams(piece) for piece in narrowing.pieces]
+
+    def can_hold(summary: WordSummary) -> bool:
+        if any(summary.may_have_odd_piece(ngrams) for ngrams in odd_pieces):
+            return True
+        return any(all(any(has_term(summary) for has_term in need) for need in needs) for needs in alternatives)
+
+    return can_hold
 
 
-def _can_have(summary: WordSummary, term: TermPattern) -> bool:
-    if term.field not in ("body", "parts", "names") or term.is_start_open or term.is_end_open or len(term.pieces) != 1:
-        return True
-    return summary.document_frequency(term.field, TOKEN_MARKS[term.field] + term.pieces[0]) > 0
+def _has_term(term: TermPattern, *, is_by_ascii: bool) -> Condition:
+    """Returns whether an index can have a token that fits a term: by the token, if it is known as a whole, or by its pieces."""
+    # Where letters outside ASCII count as ends, marked names have the words between them, which are not summarized.
+    is_whole = not term.is_open and (term.field in ("parts", "pairs") or (term.field != "calls" and not is_by_ascii))
+    if is_whole:
+        key = word_key(term.field, TOKEN_MARKS[term.field] + term.pieces[0])
+        return lambda summary: summary.frequency_of(key) > 0
+    ngrams = tuple(dict.fromkeys(_ngrams_of(term)))
+    return lambda summary: summary.may_have_piece(ngrams)
+
+
+def _ngrams_of(term: TermPattern) -> Iterator[int]:
+    """Yields the n-grams in the words of a text that has a token of a term: an underscore ends a word there, and a part of a
+    camelCase word is somewhere in it."""
+    last = len(term.pieces) - 1
+    for number, piece in enumerate(term.pieces):
+        is_start_open = number > 0 or term.is_start_open or term.field == "parts"
+        is_end_open = number < last or term.is_end_open or term.field == "parts"
+        for run in _RUN.finditer(piece):
+            yield from piece_ngrams(
+                run[0],
+                is_start_open=is_start_open and run.start() == 0,
+                is_end_open=is_end_open and run.end() == len(piece),
+            )
 
 
 def expected_evidence(summaries: Iterable[WordSummary], query: str) -> list[SearchEvidence]:

@@ -29,7 +29,8 @@ class OddWords:
         """`words` are those of each text by its key, separated by blanks."""
         self._keys: Final = tuple(words)
         # No word has a line break, so no piece is found across two texts.
-        self._text = "".join(f"{own}\n" for own in words.values())
+        self.text: Final = "".join(f"{own}\n" for own in words.values())
+        """All of them, lower-case, those of one text in a line."""
         starts = [0]
         for own in words.values():
             starts.append(starts[-1] + len(own) + 1)
@@ -39,11 +40,11 @@ class OddWords:
         """Returns the keys of the texts that have an odd word with one of the lower-case pieces in it, in no order."""
         found: set[int] = set()
         for piece in pieces:
-            at = self._text.find(piece)
+            at = self.text.find(piece)
             while at >= 0:
                 number = bisect_right(self._starts, at) - 1
                 found.add(self._keys[number])
-                at = self._text.find(piece, self._starts[number + 1])
+                at = self.text.find(piece, self._starts[number + 1])
         return list(found)
 
 

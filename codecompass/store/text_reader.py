@@ -167,7 +167,7 @@ class TextReader:
         most: int = ALL_CHUNKS,
     ) -> "TantivyCandidates":
         """See `TextIndex`."""
-        odd = None if narrowing.pieces is None else self._odd_words()
+        odd = None if narrowing.pieces is None else self.odd_words()
         with self._guard:
             query = self._queries.narrowed(narrowing, where, self._searcher.num_docs, self._has_more, with_odd=odd is None)
             addresses = self._addresses(query, most)
@@ -176,7 +176,7 @@ class TextReader:
                 addresses.update((key, own[key]) for key in keys if key in own)
             return TantivyCandidates(self._searcher, self._guard, addresses)
 
-    def _odd_words(self) -> OddWords | None:
+    def odd_words(self) -> OddWords | None:
         """Returns the words that cannot be found by their letters, read by the first call; None if they are too many."""
         if not self._is_odd_known:
             # At worst two threads read the same words.

@@ -9,10 +9,14 @@ import pytest
 import trio
 from msgspec.structs import replace
 
-from codecompass.cluster import library
+from codecompass.cluster import index_fetches
+from codecompass.cluster.generations import Generations, ManifestReader
+from codecompass.cluster.segments import WORDS
+from codecompass.cluster.stores.directory import DirectoryStore
 from codecompass.errors import InvalidInput
 from codecompass.settings import ClusterSettings
 from tests.cluster.organisation import Organisation, files_of, organisation, serving_library
+from tests.support.waiting import until
 from tests.transport.http.client import ask, call
 
 pytestmark = pytest.mark.cluster
@@ -88,7 +92,7 @@ async def test_while_the_store_is_away_what_is_here_is_answered_and_the_rest_nam
 
         here = await said(served, headers, "locate_symbol", name="turn_alpha", workspace="alpha")
         away = await said(served, headers, "locate_symbol", name="turn_beta", workspace="beta")
-        some = await said(served, headers, "search_code", query="turn_alpha", mode="literal", workspace="*")
+        some = await said(served, headers, "search_code", query="common_helper(value)", mode="literal", workspace="*")
 
         kept.come_back()
         again = await said(served, headers, "locate_symbol", name="turn_beta", workspace="beta")
@@ -125,7 +129,116 @@ async def test_a_store_that_hangs_costs_the_questions_that_need_it_and_not_those
             is_released.set()
         again = await said(served, headers, "search_code", query="turn_beta", mode="literal", workspace="beta", timeout_ms=30_000)
     assert again["results"]
-    assert library.FETCHES < 5, "more questions hang than fetches are possible at a time"
+    assert index_fetches.AT_ONCE < 5, "more questions hang than fetches are possible at a time"
+
+
+@pytest.mark.parametrize("is_text", [False, True])
+@pytest.mark.parametrize("has_summaries", [False, True])
+async def test_an_answer_that_lacks_repositories_says_which_and_the_next_one_has_them(
+    house, tmp_path, monkeypatch, has_summaries, is_text
+):
+    """A server with an empty cache and a slow store found nothing in time, and began with "nothing found"."""
+    headers = await filled(house)
+    is_released = threading.Event()
+    blocks = DirectoryStore.blocks
+    ids = {repository.repo_id: name for name, repository in house.published.items()}
+    words = {key for name in NAMES for key in words_keys(house, name)}
+
+    def slow(self, key):
+        if ids[key.split("/")[0]] == "beta" and not (has_summaries and key in words):
+            assert is_released.wait(60)
+        return blocks(self, key)
+
+    monkeypatch.setattr(DirectoryStore, "blocks", slow)
+    settings = house.settings()
+    if is_text:
+        settings = replace(settings, server=replace(settings.server, answers="text"))
+    asked = {"tool": "search_code", "workspace": "*", "timeout_ms": 1_000}
+    questions = [
+        {"query": "turn_beta", "mode": "literal"},
+        {"query": "betasecre", "mode": "literal"},
+        {"query": r"\bturn_be\w*\(", "mode": "regex"},
+    ]
+    try:
+        async with serving_library(settings, tmp_path / "cache") as served:
+            first = [await shown(served, headers, **asked, **question) for question in questions]
+            is_released.set()
+            await until(lambda: not served.server.libraries.fetches.n_wanted, "the index of beta", seconds=30)
+            later = [await shown(served, headers, **asked, **question) for question in questions]
+    finally:
+        is_released.set()
+
+    for answer in first:
+        assert "not known: 1 of 5 projects were not searched" in answer
+        assert "no answer from beta: this server is still fetching its index; ask again in a moment" in answer
+        assert "nothing found" not in answer
+        assert is_text or '"result_completeness":"partial"' in answer
+    for answer in later:
+        assert "src/beta_engine.py" in answer
+        assert "no answer from" not in answer
+        assert is_text or '"result_completeness":"complete"' in answer
+
+
+def words_keys(house, name) -> list[str]:
+    """Returns the keys of the summaries of a repository."""
+    generation = house.published[name].default_head.generation
+    manifest = ManifestReader(house.engine).manifest(generation)
+    return [file.key for file in manifest.segments if file.name == WORDS]
+
+
+async def shown(served, headers, tool, **arguments) -> str:
+    """Returns an answer as a model reads it."""
+    answer = await ask(served.port, "POST", "/", call(tool, arguments), **headers)
+    assert answer.status == 200, answer.body
+    return json.loads(answer.body)["result"]["content"][0]["text"]
+
+
+async def test_a_question_is_put_to_the_repositories_that_can_have_an_answer_alone(house, tmp_path, monkeypatch):
+    headers = await filled(house)
+    read: list[str] = []
+    fetch = Generations.fetch
+    monkeypatch.setattr(Generations, "fetch", lambda self, generation: (read.append(generation), fetch(self, generation))[1])
+    async with serving_library(house.settings(), tmp_path / "cache") as served:
+        for query, mode, found in (
+            ("urn_bet", "literal", ["beta"]),
+            (r"\bgammasec\w*\b", "regex", ["gamma"]),
+            ("nobody has thi", "literal", []),
+            ("obodyHasThi", "literal", []),
+        ):
+            answer = await said(served, headers, "search_code", query=query, mode=mode, workspace="*")
+            assert sorted({hit["project"] for hit in answer["results"]}) == found, query
+            assert answer["metadata"]["result_completeness"] == "complete"
+            assert "notice" not in answer
+
+    assert sorted(read) == sorted(house.published[name].default_head.generation for name in ("beta", "gamma"))
+
+
+async def test_a_generation_that_cannot_be_read_costs_its_own_part_of_an_answer(house, tmp_path):
+    """One repository that another version has indexed made every question to all fail."""
+    headers = await filled(house)
+    generation = house.published["beta"].default_head.generation
+    house.engine.delete(house.engine.names.manifests, generation)
+    async with serving_library(house.settings(), tmp_path / "cache") as served:
+        answer = await said(served, headers, "search_code", query="common_helper(value)", mode="literal", workspace="*")
+
+    assert {hit["project"] for hit in answer["results"]} == {"alpha", "shared", "public", "gamma"}
+    assert answer["metadata"]["result_completeness"] == "partial"
+    assert any("no answer from beta" in warning for warning in answer["metadata"]["warnings"])
+
+
+async def test_a_server_that_starts_again_fetches_no_summary_that_it_has_on_disk(house, tmp_path, monkeypatch):
+    headers = await filled(house)
+    reads: Counter[str] = Counter()
+    blocks = DirectoryStore.blocks
+    monkeypatch.setattr(DirectoryStore, "blocks", lambda self, key: (reads.update([key]), blocks(self, key))[1])
+    counts = []
+    for _ in range(2):
+        async with serving_library(house.settings(), tmp_path / "cache") as served:
+            answer = await said(served, headers, "search_code", query="nobody has this", mode="literal", workspace="*")
+            assert answer["metadata"]["result_completeness"] == "complete"
+        counts.append(reads.total())
+
+    assert counts == [len(NAMES), len(NAMES)]
 
 
 async def test_a_copy_that_is_damaged_on_the_servers_disk_is_fetched_again_for_the_same_question(house, tmp_path):

@@ -1,5 +1,7 @@
 """What a word summary says of an index: never that it has no answer where it has one."""
 
+import struct
+import zlib
 from random import Random
 
 import pytest
@@ -10,9 +12,21 @@ from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCo
 from codecompass.query import find_references, locate_symbol
 from codecompass.query.merging import sample_evidence
 from codecompass.query.summarized import can_answer, can_mention, expected_evidence, fullest, is_decidable
+from codecompass.query.words.line_matchers import escaped
 from codecompass.store.word_summary import WordSummary, summary_of
 
 ELSEWHERE = {"other.py": "def unrelated_thing():\n    '''Nothing of the kind.'''\n    return 1\n"}
+
+DATA = "QmFzZTY0" * 40
+
+ODD_TEXTS = {
+    "words.py": "def getUserName(self, tokenCount): return fooBar(self.max_retry_count)\nHTTPServerError2 = __init__\n",
+    "data.py": f"BLOB = '{DATA}needleInData{DATA}'\nLONG_{'part_' * 40}end = 1\n",
+    "letters.md": "Größenänderung der naïveAssert(x) Übersicht; \u017fettings \u212aelvin \u0130stanbul ПользовательID\n",
+    "zh.md": "用户userId认证失败 名前を入力してください fooユーザーbar\n",
+    "marks.js": "$this->cache()->lock('test2', 60)?.get(`a${b}c`); {{ html }}{% end %}\r\nfoo\\bar\tbaz\n",
+}
+"""Words that the index cuts or leaves out, letters outside ASCII, and letters that are others in another case."""
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +48,77 @@ def test_an_index_with_lines_of_a_scan_is_never_ruled_out(shop, index_of, summar
             assert is_able or not our_lines(snapshot, Pattern(pattern.mode, pattern.text)), pattern
             n_ruled_out += not is_able
     assert n_ruled_out > 30
+
+
+@pytest.mark.parametrize("name", sorted(ODD_TEXTS))
+def test_no_part_of_a_text_rules_its_index_out(index_of, summarized, name):
+    """Each part of the text, as a literal and in patterns."""
+    snapshot = index_of({name: ODD_TEXTS[name]})
+    summary, random = summarized(snapshot), Random(name)
+    lines = [line for line in ODD_TEXTS[name].replace("\r", "").split("\n") if line]
+    n_found = 0
+    for _ in range(200):
+        line = random.choice(lines)
+        start = random.randrange(len(line))
+        part = line[start : start + random.randint(1, 16)]
+        middle = len(part) // 2
+        for mode, query in (
+            ("literal", part),
+            ("regex", escaped(part)),
+            ("regex", rf"(?i){escaped(part)}"),
+            ("regex", rf"\b{escaped(part)}"),
+            ("regex", rf"{escaped(part)}\b"),
+            ("regex", rf"{escaped(part[:middle])}\w*{escaped(part[middle:])}"),
+            ("regex", rf"(?:qqq|{escaped(part[:middle])}.*{escaped(part[middle:])})"),
+        ):
+            request = SearchCode(query=query, mode=mode)
+            is_found = bool(our_lines(snapshot, Pattern(mode, query)))
+            n_found += is_found
+            assert can_answer(request)(summary) or not is_found, query
+    assert n_found > 500
+
+
+@pytest.mark.parametrize(
+    ("query", "mode"),
+    [
+        ("roject", "literal"),
+        ("fooBaz(", "literal"),
+        ("max_retries_", "literal"),
+        ("ettingz", "literal"),
+        (r"\bgetUsers\w*\(", "regex"),
+        (r"(?i)tokencounter", "regex"),
+        (r"erNames\w*Count", "regex"),
+        (r"(?:roject|ubject).*x", "regex"),
+        ("needleInDatum", "literal"),
+    ],
+)
+def test_a_part_of_a_word_that_no_word_has_rules_an_index_out(index_of, summarized, query, mode):
+    request = SearchCode(query=query, mode=mode)
+    snapshot = index_of(ODD_TEXTS)
+
+    assert not our_lines(snapshot, Pattern(mode, query))
+    assert not can_answer(request)(summarized(snapshot))
+
+
+def test_a_summary_of_the_version_before_says_nothing_of_parts_of_words(index_of, summarized):
+    snapshot = index_of(ODD_TEXTS)
+    old = WordSummary(as_of_version_2(summary_of(snapshot, (1, 2, 3))))
+    new = summarized(snapshot)
+
+    assert (old.is_newest, new.is_newest) == (False, True)
+    assert old.stamp == (1, 2, 3)
+    assert old.document_frequency("body", "getusername") == new.document_frequency("body", "getusername") == 1
+    assert can_answer(SearchCode(query="roject", mode="literal"))(old)
+    assert not can_answer(SearchCode(query="roject", mode="literal"))(new)
+    assert can_answer(SearchCode(query="needleInDatum", mode="literal"))(old)
+    assert not can_answer(SearchCode(query=" nowhere ", mode="literal"))(summarized(index_of(ELSEWHERE)))
+
+
+def as_of_version_2(content: bytes) -> bytes:
+    """Returns a summary as the version without filters wrote it."""
+    magic, _, n_entries, n_chunks, _, *stamp = struct.unpack_from("=5I3Q", content)
+    body = content[struct.calcsize("=5I3Q") + 8 :][: 6 * n_entries]
+    return struct.pack("=5I3Q", magic, 2, n_entries, n_chunks, zlib.crc32(body), *stamp) + body
 
 
 def test_an_index_that_defines_a_name_is_never_ruled_out(shop, index_of, summarized, state):

@@ -1,12 +1,12 @@
 """The answers to a question about several projects: one of each local project, and those of another server; when they fill the
 page; and the metadata and warnings of the merged answer."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 
-from codecompass.errors import CodeCompassError, WorkspaceBusy
+from codecompass.errors import CodeCompassError, SymbolNotFound, WorkspaceBusy
 from codecompass.projects.selection import SelectedProject
 from codecompass.protocol.decode import several_projects
 from codecompass.protocol.metadata import PROTOCOL_VERSION, Metadata, ProjectPart
@@ -26,6 +26,8 @@ looks at a few definitions instead of all."""
 
 NAMED_SILENT: Final = 10
 """Projects without an answer that a warning names; it counts the others."""
+
+RETRY_MS: Final = int(SECONDS / MILLISECONDS)
 
 SharedRequest = SearchCode | LocateSymbol | FindReferences
 SharedReply = SearchCodeReply | LocateSymbolReply | FindReferencesReply
@@ -62,6 +64,16 @@ class ProjectAnswer(Struct, frozen=True):
         if self.reply is None:
             return self.is_checked and self.failure is None
         return self.is_checked and self.reply.metadata.freshness_status == "fresh"
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it shows nothing, although its index was not searched to the end: there may be something."""
+        reply = self.reply
+        if reply is None or (reply.references if isinstance(reply, FindReferencesReply) else reply.results):
+            return False
+        # An answer from an index that may be old is partial as well.
+        is_partial = reply.metadata.result_completeness == "partial" and reply.metadata.freshness_status == "fresh"
+        return is_partial or (isinstance(reply, SearchCodeReply) and not reply.is_counted)
 
 
 class OtherAnswers(Struct, frozen=True, kw_only=True):
@@ -154,15 +166,45 @@ def several_metadata(call: ToolCall, request: SharedRequest, answers: Answers, s
     )
 
 
-def _warnings(answers: Sequence[ProjectAnswer]) -> list[str]:
-    warnings: list[str] = []
+def nothing_notice(answers: Answers) -> str:
+    """Returns what an answer without hits begins with if not every project was searched to the end, so that it does not read as
+    if there were nothing; empty if all were."""
+    n_open = sum(each.is_cut or not isinstance(each.failure, SymbolNotFound | None) for each in answers.here)
+    n_here = len(answers.here)
+    if n_open:
+        return f"not known: {n_open:,} of {n_here:,} projects {_NOT_SEARCHED}"
+    # The other server's warnings say how many of its projects these are.
+    return f"not known: projects of the other server {_NOT_SEARCHED}" if not answers.other.is_complete else ""
+
+
+_NOT_SEARCHED: Final = (
+    "were not searched, or not to the end, and the others have nothing; the warnings name them and say what to do"
+)
+
+
+def silence(answers: Answers) -> tuple[str, ...]:
+    """Returns the warnings about projects that could not be asked, or not to the end; one about those of another server."""
+    here = [each for each in answers.here if not isinstance(each.failure, SymbolNotFound)]
+    return (*_silent(here), *(answers.other.warnings[:1] if not answers.other.is_complete else ()))
+
+
+def _silent(answers: Sequence[ProjectAnswer]) -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
     for each in answers:
         if each.failure is not None:
-            reasons.setdefault(_reason(each.failure), []).append(each.selected.label)
+            reasons.setdefault(f"no answer from {{}}: {_reason(each.failure)}", []).append(each.selected.label)
+        elif each.is_cut:
+            reasons.setdefault(_CUT, []).append(each.selected.label)
     for reason, names in reasons.items():
         more = f" and {len(names) - NAMED_SILENT:,} more" if len(names) > NAMED_SILENT else ""
-        warnings.append(f"no answer from {', '.join(names[:NAMED_SILENT])}{more}: {reason}")
+        yield reason.replace("{}", f"{', '.join(names[:NAMED_SILENT])}{more}", 1)
+
+
+_CUT: Final = "not searched to the end: {}; ask again with a larger timeout_ms, or name fewer"
+
+
+def _warnings(answers: Sequence[ProjectAnswer]) -> list[str]:
+    warnings = list(_silent(answers))
     passed_over = sum(each.is_passed_over for each in answers)
     if passed_over:
         warnings.append(
@@ -210,5 +252,5 @@ def require_an_answer(answers: Answers) -> None:
     names = ", ".join(each.selected.label for each, _ in failed[:NAMED_SILENT])
     raise WorkspaceBusy(
         f"none of {len(failed):,} projects answered ({names}); the first, {first.selected.label}: {failure.message}",
-        retry_after_ms=int(SECONDS / MILLISECONDS),
+        retry_after_ms=RETRY_MS,
     )

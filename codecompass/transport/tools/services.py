@@ -98,6 +98,9 @@ class ManyAnswers(Protocol):
     async def answer(self, project: Project, asked: Query, seconds: float, *, is_fresh: bool = False) -> Reply:
         """Returns the answer of one project's index."""
 
+    def late(self, project: Project) -> CodeCompassError:
+        """Returns the error for a project that did not answer in time, which says what to do."""
+
     async def sample(
         self, projects: Sequence[Project], words: str, seconds: float, found: dict[str, SearchEvidence | CodeCompassError]
     ) -> None:

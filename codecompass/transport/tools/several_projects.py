@@ -16,7 +16,7 @@ import trio
 from msgspec.structs import replace
 
 from codecompass.actors.messages import Query, Settle
-from codecompass.errors import CodeCompassError, DeadlineExceeded, InternalError, InvalidInput, reported
+from codecompass.errors import CodeCompassError, InternalError, InvalidInput, reported
 from codecompass.log import get_logger
 from codecompass.nurseries import open_nursery
 from codecompass.projects.selection import SelectedProject
@@ -171,8 +171,8 @@ async def ask_all(
         async with open_nursery() as nursery:
             for _ in range(min(MAX_AT_ONCE, len(ready))):
                 nursery.start_soon(ask_in_turn, waiting, page)
-    late = DeadlineExceeded("it did not answer in time")
-    return [answers.get(each.project.project_id, ProjectAnswer(each, failure=late)) for each in selected]
+    late = call.services.cold_answers.late
+    return [answers.get(each.project.project_id) or ProjectAnswer(each, failure=late(each.project)) for each in selected]
 
 
 _State = Literal["fresh", "changing", "cold"]

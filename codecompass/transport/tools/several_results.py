@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
-from codecompass.errors import AmbiguousSymbol, InvalidInput, SymbolNotFound, error_body
+from codecompass.errors import AmbiguousSymbol, IndexNotReady, InvalidInput, SymbolNotFound, WorkspaceBusy, error_body
 from codecompass.languages.table import PACKAGES
 from codecompass.projects.selection import SelectedProject
 from codecompass.protocol.encode import encode, one_line
@@ -26,17 +26,21 @@ from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCo
 from codecompass.query.merging import MergedResults, WorkspacePart, in_turns, merged_page, merged_results
 from codecompass.query.uses.chosen_symbol import MAX_SYMBOLS
 from codecompass.query.weak_answers import WEAK_EVERYWHERE
+from codecompass.query.words.intent import classify
 from codecompass.transport.calls import CallOutcome
 from codecompass.transport.tools.call import ToolCall, ask_index
 from codecompass.transport.tools.merged_uses import Home, MergedUses
 from codecompass.transport.tools.project_answers import (
+    RETRY_MS,
     Answers,
     Asked,
     OtherAnswers,
     ProjectAnswer,
     SharedRequest,
+    nothing_notice,
     require_an_answer,
     several_metadata,
+    silence,
 )
 from codecompass.transport.tools.several_projects import (
     ask_all,
@@ -96,6 +100,8 @@ def _page(call: ToolCall, request: SearchCode | LocateSymbol, answers: Answers) 
     total = sum(reply.total_candidates for _, reply in replies) + (0 if page is None else page.total_candidates)
     notices = {reply.notice for _, reply in replies}
     notice = next(iter(notices)) if len(notices) == 1 else ""
+    if not merged.results:
+        notice = nothing_notice(answers) or notice
     if isinstance(request, LocateSymbol):
         return LocateSymbolReply(
             notice=notice,
@@ -111,12 +117,12 @@ def _page(call: ToolCall, request: SearchCode | LocateSymbol, answers: Answers) 
     weak = bool(everything) and all(reply.weak for reply in everything)
     if weak and merged.results:
         notice = WEAK_EVERYWHERE
-    units = {reply.unit for reply in everything}
+    units = {reply.unit for reply in everything} or {"line" if request.mode in ("literal", "regex") else "place"}
     return SearchCodeReply(
         weak=weak,
-        notice="" if is_verbatim else notice,
+        notice="" if is_verbatim and merged.results else notice,
         results=merged.results,
-        query_intent=next((reply.query_intent for reply in searched), "natural_language"),
+        query_intent=next((reply.query_intent for reply in searched), classify(request.query)),
         total_candidates=total,
         unit=units.pop() if len(units) == 1 else "place",
         is_counted=all(reply.is_counted for reply in everything),
@@ -204,10 +210,18 @@ def _homes(request: FindReferences, answers: Answers) -> list[Home]:
         return defining[:1]
     if not defining and not refused:
         failed = tuple(each for each in answers.here if not isinstance(each.failure, SymbolNotFound))
-        if failed:
+        if len(failed) == len(answers.here):
             require_an_answer(Answers(failed))
         name = request.symbol_name[:100]
-        where = "project" if answers.other.failure is None else f"project that could be asked ({answers.other.warnings[0]})"
+        silent = "; ".join(silence(answers))
+        causes = [each.failure for each in failed if each.failure is not None]
+        # An index that is not there yet is the usual state of some project of a machine.
+        if any(cause.is_retryable and not isinstance(cause, IndexNotReady) for cause in causes):
+            raise WorkspaceBusy(
+                f"no project that could be asked defines {name}, and not all could. {silent[:1].upper()}{silent[1:]}",
+                retry_after_ms=RETRY_MS,
+            )
+        where = f"project that could be asked ({silent})" if silent else "project"
         raise SymbolNotFound(
             f"no {where} defines {name}. Find it with search_code, or locate_symbol for similar names.", name=name
         )

@@ -1,10 +1,15 @@
 """A question about several projects, some of which cannot be read."""
 
+import json
 import os
 
 import pytest
+from msgspec.structs import replace
 
+from codecompass.actors import cold_answers
+from codecompass.protocol.replies import SearchCodeReply
 from codecompass.store.registry import Registry
+from codecompass.store.word_summary import write_summary
 from tests.support.serving import open_serving
 from tests.support.workspace import TestWorkspace
 
@@ -21,12 +26,22 @@ async def projects(tmp_path):
     return made
 
 
+ANSWER_COLD = cold_answers.answer_cold
+
+
 async def ask(projects, tool, *, has_upkeep=True, **arguments):
+    answer = await answered(projects, tool, has_upkeep=has_upkeep, **arguments)
+    assert answer.error is None, answer.payload
+    return json.loads(answer.payload)
+
+
+async def answered(projects, tool, *, has_upkeep=True, **arguments):
+    """Returns the answer in both forms."""
     async with open_serving(projects[0].home, has_upkeep=has_upkeep) as serving:
         for each in projects:
             await serving.registry.run(Registry.register, each.root)
         try:
-            return await serving.call(tool, workspace="*", limit=50, **arguments)
+            return await serving.answer(tool, workspace="*", limit=50, **arguments)
         finally:
             for each in projects:
                 if each.layout.current.is_fifo():
@@ -75,6 +90,84 @@ async def test_a_project_that_cannot_be_read_costs_its_own_part(projects, tool, 
     assert "p2" in " ".join(silent)
     if tool == "locate_symbol":
         assert answer["results"][0]["project"] == "p5"
+
+
+OF_P2 = [
+    ("search_code", {"query": "retry_delay_2", "mode": "literal", "timeout_ms": 5_000}),
+    ("search_code", {"query": "etry_delay_2", "mode": "literal", "timeout_ms": 5_000}),
+    ("search_code", {"query": r"delay_2\(\w+\):", "mode": "regex", "timeout_ms": 5_000}),
+    ("search_code", {"query": "unheard qqqzzz", "timeout_ms": 5_000}),
+    ("locate_symbol", {"name": "retry_delay_2", "kind": "class"}),
+]
+
+
+@pytest.mark.parametrize("is_summarized", [False, True])
+@pytest.mark.parametrize(("tool", "question"), OF_P2)
+async def test_an_answer_that_lacks_a_project_does_not_read_as_if_there_were_nothing(projects, tool, question, is_summarized):
+    """Only p2 may have it, and is not asked: neither form says that there is none, with or without summaries of the others."""
+    for each in projects if is_summarized else ():
+        assert write_summary(each.layout)
+    unreadable(projects[2])
+
+    answer = await answered(projects, tool, has_upkeep=False, **question)
+
+    said = json.loads(answer.payload)
+    if said["results"]:
+        assert tool == "search_code"
+        assert question.get("mode") is None
+        return
+    assert said["notice"].startswith("not known: 1 of 7 projects were not searched")
+    assert said["metadata"]["result_completeness"] == "partial"
+    assert any("no answer from p2" in each for each in said["metadata"]["warnings"])
+    assert answer.text.startswith("not known: 1 of 7 projects were not searched")
+    assert "warning: no answer from p2: " in answer.text
+    assert "nothing found" not in answer.text
+
+
+async def test_a_scan_that_was_cut_short_does_not_read_as_if_there_were_nothing(projects, monkeypatch):
+    def cut(*arguments):
+        found = ANSWER_COLD(*arguments)
+        reply = found.reply
+        assert isinstance(reply, SearchCodeReply)
+        return replace(found, reply=replace(reply, is_counted=False))
+
+    monkeypatch.setattr(cold_answers, "answer_cold", cut)
+
+    answer = await answered(projects, "search_code", has_upkeep=False, query="def qqq", mode="literal")
+
+    said = json.loads(answer.payload)
+    assert said["notice"].startswith("not known: 7 of 7 projects were not searched, or not to the end")
+    assert "warning: not searched to the end: p0, p1, p2, p3, p4, p5, p6; ask again" in answer.text
+
+
+@pytest.mark.parametrize("is_summarized", [False, True])
+async def test_where_every_project_was_asked_nothing_is_nothing(projects, is_summarized):
+    for each in projects if is_summarized else ():
+        assert write_summary(each.layout)
+
+    for query, mode in (("unheard", "literal"), ("nheard_o", "literal"), (r"unhe\w+d", "regex")):
+        answer = await answered(projects, "search_code", has_upkeep=False, query=query, mode=mode)
+
+        assert answer.text.startswith("nothing found\n"), query
+        said = json.loads(answer.payload)
+        assert (said["total_candidates"], said["unit"]) == (0, "line")
+        assert not [each for each in said["metadata"]["warnings"] if "no answer" in each or "to the end" in each]
+
+
+@pytest.mark.parametrize("is_summarized", [False, True])
+@pytest.mark.parametrize("spoil", [unreadable, never_read])
+async def test_a_name_of_which_a_project_may_have_the_definition_is_not_said_to_have_none(projects, is_summarized, spoil):
+    """With summaries the other projects are not asked at all: the error named none that was missing."""
+    for each in projects if is_summarized else ():
+        assert write_summary(each.layout)
+    spoil(projects[2])
+
+    answer = await answered(projects, "find_references", has_upkeep=False, symbol_name="retry_delay_2", timeout_ms=5_000)
+
+    assert answer.error is not None
+    assert "could be asked" in answer.error.message
+    assert "no answer from p2" in answer.error.message.replace("No answer", "no answer")
+    assert answer.error.code == ("workspace_busy" if spoil is never_read else "symbol_not_found")
 
 
 @pytest.mark.parametrize("pattern", ["([{<", "[a", "(a", "a{2000}", "\\1", "*"])
