@@ -40,9 +40,7 @@ from codecompass.cluster.hosts.members import Members, ReaderGroups
 from codecompass.cluster.hosts.sources import Sources
 from codecompass.cluster.library import LOOKUPS, Libraries
 from codecompass.cluster.repositories import Repositories
-from codecompass.cluster.repository_samples import Across
 from codecompass.cluster.routing import LibraryRouter
-from codecompass.cluster.scoring import EngineRarities
 from codecompass.cluster.segment_store import open_store
 from codecompass.cluster.sign_in import sign_in
 from codecompass.cluster.sign_in_pages import sign_in_pages
@@ -129,7 +127,7 @@ class LibraryServer:
         self._repositories = Repositories(engine)
         self._sources = Sources(engine)
         self._writes = EngineCalls(WEBHOOKS)
-        self.libraries: Final = Libraries(self._repositories, generations, Across(engine, EngineRarities(engine)))
+        self.libraries: Final = Libraries(self._repositories, generations)
         self.authenticator: Final = Authenticator(
             Tokens(engine).find_for_use,
             trusted_proxy(settings.access),
@@ -217,7 +215,7 @@ async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibrarySer
     store = open_store(settings.cluster)
     try:
         with guard_mapped_files(launch.cache) as mapped_files:
-            opened = open_generations(engine, launch.cache, settings.server.cache_bytes, store, mapped_files)
+            opened = open_generations(engine, store, launch.cache, settings.server.cache_bytes, mapped_files)
             async with opened as generations, open_nursery() as nursery:
                 server = LibraryServer(launch, engine, generations)
                 nursery.start_soon(run_again_after_failure, "engine watch", server.monitor.work)
