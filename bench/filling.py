@@ -23,8 +23,7 @@ from codecompass.cluster.engine import Engine
 from codecompass.cluster.manifests import Manifest, SegmentFile
 from codecompass.cluster.repositories import RefHead, Repository
 from codecompass.cluster.segment_store import SegmentStore
-from codecompass.cluster.publishing import publish_segments as publish
-from codecompass.cluster.segments import NO_STAMP, WORDS
+from codecompass.cluster.segments import NO_STAMP, WORDS, publish
 from codecompass.store.epochs import compatibility, require_compatible
 from codecompass.store.facts_record import digest_of
 from codecompass.store.index import WorkspaceIndex
@@ -203,7 +202,7 @@ class Filler:
             file_count=meta.file_count,
             symbol_count=meta.symbol_count,
             source_bytes=meta.source_bytes,
-            made_by=(SCHEMA_VERSION, PARSER_VERSION), in_segments=True,
+            made_by=(SCHEMA_VERSION, PARSER_VERSION),
         )
         repository = Repository(
             repo_id=repo_id,
