@@ -1,9 +1,9 @@
 """Generates repositories from real ones: how large they are, and which words each has of its own.
 
 Vocabulary grows from one real repository to the next. Of the words of a repository that are in one or two of its pieces of text,
-60 % are in none of the others (mean of 25 real ones, compared with each other). So SHARE of the rare words of a real repository are
-each in the summary of a single one of its copies, which owns the word. In place of it the summaries of the others have one with
-letters that no other copy has: all summaries are as large as the real one, and a rare word selects one copy.
+60 % are in none of the others (mean of 25 real ones, compared with each other). So SHARE of the rare words of a real repository
+are each in the summary of a single one of its copies, which owns the word. In place of it the summaries of the others have one
+with letters that no other copy has: all summaries are as large as the real one, and a rare word selects one copy.
 """
 
 import hashlib

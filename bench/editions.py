@@ -5,13 +5,13 @@ HOME has the indexes of some repositories, up to date. They are published to a n
 
 - about one repository: words, literals, patterns, names, definitions and references, drawn from each index by a seed;
 - about all (`*`): words, literals, definitions and references;
-- with 16 clients at a time, mixed questions about one repository and about all: one server of an organisation beside two, to which
-  connections are dealt in turn, as a balancer does. The client is one process of one thread that does not decode answers.
+- with 16 clients at a time, mixed questions about one repository and about all: one server of an organisation beside two, to
+  which connections are dealt in turn, as a balancer does. The client is one process of one thread that does not decode answers.
 
-Servers take turns with each question, and every other one begins. The first time that a question is asked does not count, so that
-indexes are open and copies are here. CPU time is that of the server's processes. All that runs shares the processors of the machine:
-with the node, the servers and the client on two of them, two servers are short of what they could do. With --against DIR, a source
-tree of another version, an organisation's server of that version takes turns as well.
+Servers take turns with each question, and every other one begins. The first time that a question is asked does not count, so
+that indexes are open and copies are here. CPU time is that of the server's processes. All that runs shares the processors of the
+machine: with the node, the servers and the client on two of them, two servers are short of what they could do. With --against
+DIR, a source tree of another version, an organisation's server of that version takes turns as well.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
@@ -181,7 +181,7 @@ def _mixed(asked: Mapping[str, Sequence[Asked]]) -> list[Call]:
     return calls
 
 
-def _ask_each(servers: Sequence[BenchServer], groups: "Sequence[Sequence[Asked]]", rounds: int) -> dict[str, list[Taken]]:
+def _ask_each(servers: Sequence[BenchServer], groups: Iterable[Sequence[Asked]], rounds: int) -> dict[str, list[Taken]]:
     """Asks the servers in turns, each group of questions once without counting and then `rounds` times. Returns what each server
     took."""
     found: dict[str, list[Taken]] = {server.name: [] for server in servers}

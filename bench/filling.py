@@ -1,4 +1,4 @@
-"""Fills an organisation with repositories from indexes that are there: the real ones, and generated ones, which are copies of them.
+"""Fills an organisation with repositories from indexes that are there: real ones, and generated ones, which are copies of them.
 
 The files of a real index are written to the store of segments once. A copy has a manifest that refers to those objects, so that a
 thousand copies take the disk of one; a server fetches, checks and keeps the files of each copy separately, as they are of another
@@ -9,7 +9,8 @@ of a real index are in the summary of which copy.
 import secrets
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -27,7 +28,7 @@ from codecompass.cluster.segments import NO_STAMP, WORDS, publish
 from codecompass.store.epochs import compatibility, require_compatible
 from codecompass.store.facts_record import digest_of
 from codecompass.store.index import WorkspaceIndex
-from codecompass.store.layout import HomeLayout
+from codecompass.store.layout import HomeLayout, ProjectLayout
 from codecompass.store.registry import open_registry
 from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot
@@ -75,7 +76,6 @@ class Template(Struct, frozen=True, kw_only=True):
     def n_bytes(self) -> int:
         """The size of its files, which each copy has in a store of copies that share nothing."""
         return sum(file.size for file in self.manifest.segments)
-
 
     @property
     def n_summary(self) -> int:
@@ -143,7 +143,7 @@ class Filler:
         index = WorkspaceIndex(self._home.project(real.project_id), real.project_id)
         try:
             with index.snapshot() as snapshot:
-                names, lines = _samples(snapshot, owners)
+                names, lines = samples(snapshot, owners)
         finally:
             index.close()
         return Template(real=real, manifest=manifest, owners=owners, names=names, lines=lines)
@@ -153,7 +153,8 @@ class Filler:
         template, generation = copy.template, secrets.token_hex(12)
         with tempfile.TemporaryDirectory(prefix="filling-") as scratch:
             summary = Path(scratch) / WORDS
-            summary.write_bytes(self._summary(copy))
+            layout = self._home.project(template.real.project_id)
+            summary.write_bytes(copied_summary(layout, template.owners, copy.turn, suffix(copy.number)))
             digest, size = digest_of(summary), summary.stat().st_size
             own = SegmentFile(WORDS, size, digest, f"{copy.repo_id}/{generation}/{digest.hex()}")
             self._store.put(own.key, summary)
@@ -180,17 +181,6 @@ class Filler:
             project_id=real.project_id,
         )
         return published.manifest
-
-    def _summary(self, copy: Copy) -> bytes:
-        real = copy.template.real
-        layout = self._home.project(real.project_id)
-        index = WorkspaceIndex(layout, real.project_id)
-        try:
-            with index.snapshot() as snapshot:
-                text = _CopiedText(layout.text(require_compatible(layout).epoch, snapshot.meta.generation), copy)
-                return summary_of(replace(snapshot, text=text), NO_STAMP)
-        finally:
-            index.close()
 
     def _put(self, repo_id: str, name: str, manifest: Manifest, groups: tuple[str, ...]) -> None:
         """Makes a generation visible."""
@@ -223,22 +213,29 @@ class Filler:
         self._engine.patiently(lambda: self._engine.put(index, key, document, expected=None))
 
 
-class _CopiedText(TextReader):
-    """The text index of a real repository, with the words of a copy."""
+def copied_summary(layout: ProjectLayout, owners: Owners, turn: int, letters: str) -> bytes:
+    """Returns the summary of words of copy `turn` of the index in `layout`."""
+    index = WorkspaceIndex(layout, layout.project_id)
+    try:
+        with index.snapshot() as snapshot:
+            text = _CopiedText(layout.text(require_compatible(layout).epoch, snapshot.meta.generation))
+            text.own = partial(owners.own, turn=turn, letters=letters)
+            return summary_of(replace(snapshot, text=text), NO_STAMP)
+    finally:
+        index.close()
 
-    def __init__(self, directory: Path, copy: Copy) -> None:
-        super().__init__(directory)
-        self._owners = copy.template.owners
-        self._turn = copy.turn
-        self._letters = suffix(copy.number)
+
+class _CopiedText(TextReader):
+    """The text index of a real repository, with the words of a copy: `own` returns what it has in place of a rare word."""
+
+    own: Callable[[str], str]
 
     def words_of(self, field: str) -> Sequence[tuple[str, int]]:
         """See `TextReader`."""
-        own = self._owners.own
-        return [(own(word, self._turn, self._letters) if count <= RARE else word, count) for word, count in super().words_of(field)]
+        return [(self.own(word) if count <= RARE else word, count) for word, count in super().words_of(field)]
 
 
-def _samples(snapshot: Snapshot, owners: Owners) -> tuple[tuple[Sample, ...], tuple[Sample, ...]]:
+def samples(snapshot: Snapshot, owners: Owners) -> tuple[tuple[Sample, ...], tuple[Sample, ...]]:
     """Returns names of definitions, and lines, that exactly one copy has by its summary."""
     text = snapshot.text
     assert isinstance(text, TextReader)

@@ -1,24 +1,24 @@
 """How an organisation grows: `python -m bench.organisation --home HOME --repositories N --at 50,200,...`.
 
-HOME has embedded indexes of real repositories. Copies of them (`copies.py` says how they differ, `filling.py` what is written) are
-published to a store of segments in --store and to a node of OpenSearch, which is started for this (or to --urls, under a separate
-prefix); sizes are lognormal, as widely spread as those in HOME, with 500 files on average. At each of --at repositories a new
-server is started, and these are measured and printed at once:
+HOME has embedded indexes of real repositories. Copies of them (`copies.py` says how they differ, `filling.py` what is written)
+are published to a store of segments in --store and to a node of OpenSearch, which is started for this (or to --urls, under a
+separate prefix); sizes are lognormal, as widely spread as those in HOME, with 500 files on average. At each of --at repositories
+a new server is started, and these are measured and printed at once:
 
 - disk: of the store (objects that copies share count once, and what they would take if they shared nothing), of the engine's
   indexes, and of the server's copies; memory of the engine's process, its heap, and of the server;
 - the time of listing the repositories, and its CPU time in this process;
-- answers about one repository, a group of 30 and all: words, lines of code, patterns, definitions and references, the same at each
-  point. Each question is asked once, which includes fetching copies, and then again. CPU time is that of the server, and that of
-  the engine during all questions of a place;
+- answers about one repository, a group of 30 and all: words, lines of code, patterns, definitions and references, the same at
+  each point. Each question is asked once, which includes fetching copies, and then again. CPU time is that of the server, and
+  that of the engine during all questions of a place;
 - a few that no summary of words can answer: a part of a word, and a list of files;
 - what a repository costs that is not here: a server that may keep --small-cache-mb asks one question about each of --cold
   repositories, and again at once.
 
 Interpretation: a copy has the files and summaries of a real repository in size and in kind, so disk, memory and CPU time are
-realistic. Objects of copies are shared in the store, so that those are in memory when a server fetches them: a store on a network
-or a slow disk adds its own time. All copies of one repository have its common words, so more repositories have words of a question
-than in a real organisation, and a search over all has more to do; a rare word selects one copy, as it does in reality.
+realistic. Objects of copies are shared in the store, so that those are in memory when a server fetches them: a store on a
+network or a slow disk adds its own time. All copies of one repository have its common words, so more repositories have words of a
+question than in a real organisation, and a search over all has more to do; a rare word selects one copy, as it does in reality.
 """
 
 import argparse
@@ -26,7 +26,6 @@ import os
 import secrets
 import shutil
 import sys
-import tempfile
 import time
 import urllib.request
 from collections import Counter
@@ -269,7 +268,7 @@ class _Bench:
 
     def _measure(self, point: Point) -> None:
         questions = list(self._questions())
-        with self._serving(self._options.cache_mb) as (server, copies):
+        with self._serving(self._options.cache_mb) as server:
             for place, workspace in PLACES.items():
                 cpu, n_asked = self._engine_cpu(), 0
                 for turn in (0, 1):
@@ -280,27 +279,27 @@ class _Bench:
             for question in self._partly():
                 point.taken.append(_taken(server, question, "*", "all", 0))
             memory = memory_of(server.pid)
-            point.server_rss, point.server_own, point.copies = memory.rss, memory.anonymous, _disk(copies)
-        with self._serving(self._options.small_cache_mb) as (server, _):
+            point.server_rss, point.server_own, point.copies = memory.rss, memory.anonymous, _disk(server.home)
+        with self._serving(self._options.small_cache_mb) as server:
             _taken(server, questions[0], "", "one", 0)
             for question in self._cold_questions():
                 first, again = (_taken(server, question, "", "one", turn) for turn in (0, 1))
                 point.cold.append((first.wall, first.cpu, again.wall, again.cpu))
 
     @contextmanager
-    def _serving(self, cache_mb: int) -> Iterator[tuple[BenchServer, Path]]:
-        """Yields a new server that may keep copies of `cache_mb`, and its home."""
-        with tempfile.TemporaryDirectory(prefix="organisation-server-") as directory:
-            settings = {"CODECOMPASS_SERVER_CACHE_BYTES": str(cache_mb * MIB), "CODECOMPASS_HOME": directory}
-            prefix, store = self._engine.names.prefix, self._options.store.absolute()
-            with serving_organisation(self._urls, prefix, store, self._token, settings=settings) as server:
-                yield server, Path(directory)
+    def _serving(self, cache_mb: int) -> Iterator[BenchServer]:
+        """Yields a new server that may keep copies of `cache_mb`."""
+        settings = {"CODECOMPASS_SERVER_CACHE_BYTES": str(cache_mb * MIB)}
+        prefix, store = self._engine.names.prefix, self._options.store.absolute()
+        with serving_organisation(self._urls, prefix, store, self._token, settings=settings) as server:
+            yield server
 
     def _questions(self) -> Iterator[Question]:
         """Yields the same questions at each point, about the first repositories."""
         for number in range(self._options.questions):
             copy = self._copies[number % ASKED]
-            yield from _questions_about(copy, Random(f"{self._options.seed}:{number}"), self._truth.get(copy.template.real.name, []))
+            sentences = self._truth.get(copy.template.real.name, [])
+            yield from _questions_about(copy, Random(f"{self._options.seed}:{number}"), sentences)
 
     def _partly(self) -> Iterator[Question]:
         """Yields questions that no summary of words answers."""
@@ -378,9 +377,7 @@ def _taken(server: BenchServer, question: Question, workspace: str, place: str, 
         is_cut = True
         print(f"{place}, {question}: {error}", file=sys.stderr, flush=True)
     took = time.perf_counter() - wall
-    return Taken(
-        place=place, kind=question.kind, turn=turn, wall=took, cpu=cpu_seconds_of(server.pid) - cpu, is_cut=is_cut
-    )
+    return Taken(place=place, kind=question.kind, turn=turn, wall=took, cpu=cpu_seconds_of(server.pid) - cpu, is_cut=is_cut)
 
 
 def _disk(directory: Path) -> int:
@@ -434,15 +431,19 @@ def _by_kind(points: Sequence[Point]) -> str:
     rows = []
     for point in points:
         for place, kind in dict.fromkeys((each.place, each.kind) for each in point.taken):
-            cells = []
+            cells: list[str] = []
             for turn in (0, 1):
                 some = point.of(place, kind, turn)
-                for values in ([each.wall for each in some], [each.cpu for each in some]):
-                    cells.append(" / ".join(f"{percentile(values, share) / MILLISECONDS:.0f}" for share in (0.5, 0.95)) if some else "")
+                cells += [_shares([each.wall for each in some]), _shares([each.cpu for each in some])]
             n_cut = sum(each.is_cut for each in point.taken if (each.place, each.kind) == (place, kind))
             rows.append((f"{point.repositories:,}", place, kind, str(len(point.of(place, kind, 0))), *cells, str(n_cut)))
     header = ("repositories", "place", "kind", "asked", "first: ms, median / 95 %", "CPU ms", "again: ms", "CPU ms", "cut")
     return markdown_table(header, rows, "><<>>>>>>")
+
+
+def _shares(seconds: Sequence[float]) -> str:
+    """Returns the median and the 95th percentile in milliseconds."""
+    return " / ".join(f"{percentile(seconds, share) / MILLISECONDS:.0f}" for share in (0.5, 0.95)) if seconds else ""
 
 
 def _cold_table(points: Sequence[Point]) -> str:
@@ -450,10 +451,7 @@ def _cold_table(points: Sequence[Point]) -> str:
         (
             f"{point.repositories:,}",
             str(len(point.cold)),
-            *(
-                " / ".join(f"{percentile([each[place] for each in point.cold], share) / MILLISECONDS:.0f}" for share in (0.5, 0.95))
-                for place in range(4)
-            ),
+            *(_shares([each[place] for each in point.cold]) for place in range(4)),
         )
         for point in points
     ]

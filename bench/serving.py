@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,8 +44,10 @@ class QuestionFailed(Exception):
 class BenchServer:
     """`codecompass serve-mcp --transport http` in a separate process, on a local port."""
 
-    def __init__(self, name: str, pid: int, port: int, token: str = "") -> None:
+    def __init__(self, name: str, pid: int, port: int, home: Path, token: str = "") -> None:
+        """`home` is its home directory."""
         self.name = name
+        self.home = home
         self.pid = pid
         self.port = port
         self._headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {token}"} if token else {})
@@ -63,6 +65,10 @@ class BenchServer:
         if not result or (result.get("isError") and not any(code in said for code in ANSWERS)):
             raise QuestionFailed(said[:500].decode(errors="replace"))
         return result
+
+    def close(self) -> None:
+        """Closes the connection of `ask`."""
+        self._connection.close()
 
     def request(self, call: Call) -> bytes:
         """Returns the bytes of a whole request."""
@@ -121,9 +127,7 @@ class _Client:
 
 def ask_at_once(servers: Sequence[BenchServer], calls: Sequence[Call], n_clients: int, seconds: float) -> Load:
     """Asks with `n_clients` connections, which are dealt to `servers` in turn, each without a pause."""
-    clients = [
-        _Client(servers[number % len(servers)], calls, number * len(calls) // n_clients) for number in range(n_clients)
-    ]
+    clients = [_Client(servers[number % len(servers)], calls, number * len(calls) // n_clients) for number in range(n_clients)]
     waits: list[float] = []
     n_errors = 0
     with selectors.DefaultSelector() as selector:
@@ -169,14 +173,16 @@ def serving_organisation(
     with tempfile.TemporaryDirectory(prefix="organisation-") as home:
         more = {**environment, "CODECOMPASS_HOME": home}
         with _started(source, ("--bind", "127.0.0.1", "--store", "opensearch"), more) as (pid, port):
-            yield BenchServer(name, pid, port, token)
+            with closing(BenchServer(name, pid, port, Path(home), token)) as server:
+                yield server
 
 
 @contextmanager
 def serving_embedded(home: Path, root: Path) -> Iterator[BenchServer]:
     """Starts a server over the indexes of a home; it is stopped when the block ends."""
     with _started(SOURCE, ("--workspace", str(root)), {"CODECOMPASS_HOME": str(home)}) as (pid, port):
-        yield BenchServer("embedded", pid, port)
+        with closing(BenchServer("embedded", pid, port, home)) as server:
+            yield server
 
 
 @contextmanager
