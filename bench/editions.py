@@ -36,7 +36,8 @@ from bench.serving import BenchServer, Call, Load, ask_at_once, serving_embedded
 from bench.table import markdown_table
 from codecompass.cluster.access import Tokens
 from codecompass.cluster.engine import Engine
-from codecompass.cluster.segment_store import DirectoryStore
+from codecompass.cluster.segment_store import open_store
+from codecompass.settings import ClusterSettings
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import open_registry
@@ -124,7 +125,7 @@ def _publish(urls: str, store: Path, home: HomeLayout, reals: Sequence[Real]) ->
     """Publishes all, and returns a token that may see them."""
     engine = Engine(urls.split(","), prefix=PREFIX)
     engine.prepare()
-    filler = Filler(engine, DirectoryStore(store, PREFIX), home)
+    filler = Filler(engine, open_store(ClusterSettings(prefix=PREFIX, segments=str(store))), home)
     for real in reals:
         filler.publish(real)
     engine.refresh(engine.names.repositories)

@@ -49,7 +49,8 @@ from bench.table import markdown_table
 from codecompass.cluster.access import Tokens
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.repositories import Repositories
-from codecompass.cluster.segment_store import DirectoryStore
+from codecompass.cluster.segment_store import open_store
+from codecompass.settings import ClusterSettings
 from codecompass.store.layout import HomeLayout
 from codecompass.units import GIB, MIB, MILLISECONDS, MINUTES
 from tests.cluster.nodes import AS_IN_PRODUCTION, running_nodes
@@ -187,7 +188,8 @@ class _Bench:
         self._options = options
         self._urls = urls
         home = HomeLayout(options.home.absolute())
-        self._filler = Filler(engine, DirectoryStore(options.store.absolute(), engine.names.prefix), home)
+        store = open_store(ClusterSettings(prefix=engine.names.prefix, segments=str(options.store.absolute())))
+        self._filler = Filler(engine, store, home)
         reals = real_repositories(home)
         sizes = [real.files for real in reals]
         self._plan = [reals[each] for each in chosen(sizes, options.repositories, MEAN_FILES, options.seed)]

@@ -172,17 +172,22 @@ def serving_organisation(
     }
     with tempfile.TemporaryDirectory(prefix="organisation-") as home:
         more = {**environment, "CODECOMPASS_HOME": home}
-        with _started(source, ("--bind", "127.0.0.1", "--store", "opensearch"), more) as (pid, port):
-            with closing(BenchServer(name, pid, port, Path(home), token)) as server:
-                yield server
+        options = ("--bind", "127.0.0.1", "--store", "opensearch")
+        with (
+            _started(source, options, more) as (pid, port),
+            closing(BenchServer(name, pid, port, Path(home), token)) as server,
+        ):
+            yield server
 
 
 @contextmanager
 def serving_embedded(home: Path, root: Path) -> Iterator[BenchServer]:
     """Starts a server over the indexes of a home; it is stopped when the block ends."""
-    with _started(SOURCE, ("--workspace", str(root)), {"CODECOMPASS_HOME": str(home)}) as (pid, port):
-        with closing(BenchServer("embedded", pid, port, home)) as server:
-            yield server
+    with (
+        _started(SOURCE, ("--workspace", str(root)), {"CODECOMPASS_HOME": str(home)}) as (pid, port),
+        closing(BenchServer("embedded", pid, port, home)) as server,
+    ):
+        yield server
 
 
 @contextmanager
