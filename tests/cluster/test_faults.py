@@ -173,7 +173,7 @@ def stops_a_node_for_a_while(cluster: Cluster) -> None:
     cluster.nodes[2].pause()
 
 
-@pytest.mark.invariant(of="test_a_copy_without_the_newest_piece_is_not_believed")
+@pytest.mark.invariant(of="test_what_an_abandoned_publication_wrote_is_never_seen")
 @pytest.mark.parametrize("fault", [kills_a_node, stops_a_node_for_a_while])
 async def test_with_one_node_of_three_gone_generations_are_published_and_no_answer_mixes_two(breakable_cluster, tmp_path, fault):
     prefix = f"t{secrets.token_hex(5)}"
