@@ -525,6 +525,23 @@ class OrganisationSettings(Struct, frozen=True, kw_only=True):
     ] = 3_000
 
 
+class TraceSettings(Struct, frozen=True, kw_only=True):
+    """Traces of requests and of workers' turns, which a collector of OpenTelemetry gets. Off while `endpoint` is empty."""
+
+    endpoint: Annotated[
+        Text,
+        Meta(
+            description="http(s):// URL to which spans are posted by OTLP over HTTP, such as http://collector:4318/v1/traces. "
+            "Empty: nothing is recorded."
+        ),
+    ] = ""
+    sample_ratio: Annotated[
+        float,
+        Meta(ge=0.0, le=1.0, description="Which part of the requests is recorded; the sender's own traces as it has decided."),
+    ] = 1.0
+    queries: Annotated[bool, Meta(description="Also record what was asked, up to 1,000 characters.")] = False
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """All settings. Built by `settings_sources.load_settings`; `Settings()` has the defaults."""
 
@@ -536,6 +553,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     storage: StorageSettings = StorageSettings()
     cluster: ClusterSettings = ClusterSettings()
     organisation: OrganisationSettings = OrganisationSettings()
+    traces: TraceSettings = TraceSettings()
     log: LogSettings = LogSettings()
 
 

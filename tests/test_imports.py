@@ -24,6 +24,7 @@ THIRD_PARTY = {
     "tree_sitter_language_pack": {"languages", "worker"},
     "trio": {"nurseries", "remote", "semantic", "actors", "projects", "transport", "cluster", "cli"},
     "opensearchpy": {"cluster"},
+    "opentelemetry": {"trace_export"},
     "asyncclick": {"cli"},
     "prompt_toolkit": {"cli"},
 }

@@ -176,6 +176,7 @@ class _Person:
     request_id = ""
     project_path = None
     identity = None
+    trace = None
 
     async def roots(self) -> tuple[str, ...]:
         """Returns no roots: the options name the projects."""

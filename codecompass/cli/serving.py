@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, TextIO, cast
 
 import trio
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codecompass import log
 from codecompass.cli import failure
@@ -25,6 +26,7 @@ from codecompass.cli.organisation import organisation_target_of
 from codecompass.cli.semantic import semantic_target_of
 from codecompass.cli.shutdown import run_until_signal
 from codecompass.cli.terminal import working_directory
+from codecompass.cli.traces import opened_traces
 from codecompass.errors import InvalidInput, PermissionDenied
 from codecompass.memory import collect_as_usual, share_arenas
 from codecompass.nurseries import open_nursery
@@ -39,6 +41,7 @@ from codecompass.transport.stdio import STDERR, STDIN, STDOUT, Pipes, serve_stdi
 
 if TYPE_CHECKING:
     from codecompass.semantic.target import SemanticTarget
+    from codecompass.tracing import Traces
     from codecompass.transport.bridge.relay import Bridge
     from codecompass.transport.bridge.target import BridgeTarget
     from codecompass.transport.organisation.target import OrganisationTarget
@@ -50,6 +53,9 @@ BRIDGE_SETTINGS: Final = frozenset({"server.project_from_cwd", "log.level"})
 ORGANISATION_SWITCH_SECONDS: Final = 0.001
 """How long a thread of an organisation's server computes while another one waits for its turn. Each question waits for the engine
 about four times, and after each time for its turn again: a twelfth of the time of questions to all repositories."""
+
+SERVICE: Final = "codecompass-server"
+"""What traces call this process."""
 
 END_SECONDS: Final = 15.0
 """How long the shutdown may take: pending calls, then workspaces 5 s, the job log 10 s at most."""
@@ -65,10 +71,11 @@ ON_A_TERMINAL: Final = (
 
 
 class Targets(Struct, frozen=True, kw_only=True):
-    """Other servers that this one queries, each None if it does not."""
+    """Other servers that this one queries or reports to, each None if it does not."""
 
     semantic: "SemanticTarget | None"
     organisation: "OrganisationTarget | None"
+    traces: "Traces | None" = None
 
 
 def serve(
@@ -115,11 +122,11 @@ def serve(
         return _serve_over_http(invocation, settings, rules, targets, log_file, greet)
     if os.isatty(STDIN):
         invocation.terminal.note(ON_A_TERMINAL, "dim")
-    with take_standard_streams() as pipes, _log_to(log_file):
+    with take_standard_streams() as pipes, _log_to(log_file), opened_traces(settings.traces, SERVICE) as traces:
         level = log.level_for(settings.log.level, invocation.options.verbosity)
         if level in ("debug", "info"):
             _configure_log(settings, level)
-        trio.run(_serve, invocation, settings, rules, targets, pipes)
+        trio.run(_serve, invocation, settings, rules, replace(targets, traces=traces), pipes)
     return failure.DONE
 
 
@@ -139,9 +146,9 @@ def _serve_over_http(
             f"whoever reaches {address} sees with your token what the organisation's server shows you; bind 127.0.0.1, or leave "
             "organisation.url empty"
         )
-    with _log_to(log_file):
+    with _log_to(log_file), opened_traces(settings.traces, SERVICE) as traces:
         _announce(invocation, settings, address, greet)
-        trio.run(_serve_http, invocation, settings, rules, targets, sockets)
+        trio.run(_serve_http, invocation, settings, rules, replace(targets, traces=traces), sockets)
     return failure.DONE
 
 
@@ -179,21 +186,26 @@ def _serve_organisation(
             # Closed by the server; by this stack if no server can be created from the settings.
             stack.callback(each.close)
         stack.enter_context(_log_to(log_file))
+        traces = stack.enter_context(opened_traces(settings.traces, SERVICE))
         _announce(invocation, settings, bound_url(sockets), greet)
         sys.setswitchinterval(ORGANISATION_SWITCH_SECONDS)
-        trio.run(_serve_library, invocation, settings, sockets, metrics_sockets)
+        trio.run(_serve_library, invocation, settings, sockets, metrics_sockets, traces)
     return failure.DONE
 
 
 async def _serve_library(
-    invocation: Invocation, settings: Settings, sockets: Sequence[socket.socket], metrics_sockets: Sequence[socket.socket]
+    invocation: Invocation,
+    settings: Settings,
+    sockets: Sequence[socket.socket],
+    metrics_sockets: Sequence[socket.socket],
+    traces: "Traces | None",
 ) -> None:
     from codecompass.cluster.server import LibraryLaunch, open_library_server, serve_library
 
     # Servers on one machine have different ports, and the cache of one is of no use to another.
     cache = invocation.home.root / "organisation" / str(sockets[0].getsockname()[1])
     secret = invocation.environment.get(WEBHOOK_SECRET_VARIABLE, "")
-    launch = LibraryLaunch(settings=settings, cache=cache, webhook_secret=secret)
+    launch = LibraryLaunch(settings=settings, cache=cache, webhook_secret=secret, traces=traces)
     async with open_library_server(launch) as server:
         await _until_signal(partial(serve_library, server, sockets, metrics_sockets=metrics_sockets), server.core)
 
@@ -294,6 +306,7 @@ def _launch(invocation: Invocation, settings: Settings, rules: RoutingRules, tar
         rules=rules,
         semantic=targets.semantic,
         organisation=targets.organisation,
+        traces=targets.traces,
     )
 
 

@@ -15,7 +15,8 @@ from codecompass.cluster.access import Viewer
 from codecompass.projects.caller import Identity
 from codecompass.protocol.metadata import Metadata
 from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply, Reply, SearchCodeReply
-from codecompass.transport.tools.services import AnsweredCall
+from codecompass.tracing import MAX_QUERY_LENGTH, TOKEN, VIEWER, Values
+from codecompass.transport.tools.services import AnsweredCall, asked_text
 from codecompass.units import MILLISECONDS, SECONDS
 
 MAX_REPOSITORIES: Final = 100
@@ -24,21 +25,26 @@ MAX_REPOSITORIES: Final = 100
 _TOKEN_DIGITS: Final = 12
 """Digits of a token's id, as `cluster token list` shows them."""
 
-_MAX_QUERY_LENGTH: Final = 1_000
-
 
 def audit_of(identity: Identity | None, viewer: Viewer, *, shows_queries: bool) -> Callable[[AnsweredCall], None]:
     """Returns what writes the line of one answer for this viewer."""
-    token = "" if identity is None else identity.token[:_TOKEN_DIGITS]
-    return partial(_write, viewer.name, token, shows_queries)
+    return partial(_write, viewer.name, _token_id(identity), shows_queries)
+
+
+def traced_as(identity: Identity | None, viewer: Viewer) -> Values:
+    """Returns who asked, for traces, as the audit names them."""
+    return {VIEWER: viewer.name, TOKEN: _token_id(identity)}
+
+
+def _token_id(identity: Identity | None) -> str:
+    return "" if identity is None else identity.token[:_TOKEN_DIGITS]
 
 
 def _write(viewer: str, token: str, shows_queries: bool, answered: AnsweredCall) -> None:
     repositories = sorted(_shown(answered.reply))
     more: dict[str, object] = {}
     if shows_queries:
-        asked = getattr(answered.request, "query", None) or getattr(answered.request, "name", None)
-        more["query"] = str(asked or "")[:_MAX_QUERY_LENGTH]
+        more["query"] = asked_text(answered.request)[:MAX_QUERY_LENGTH]
     structlog.get_logger("codecompass.audit").info(
         "audit",
         viewer=viewer,

@@ -24,6 +24,7 @@ from codecompass.cluster.engine_login import EngineLogin, client_arguments
 from codecompass.cluster.schema import COPIES, FORMAT, IndexNames, JsonObject, index_bodies
 from codecompass.errors import CodeCompassError, InvalidInput
 from codecompass.remote.address import with_hidden_user
+from codecompass.tracing import part
 from codecompass.units import MINUTES, SECONDS
 
 REQUEST_SECONDS: Final = 10 * SECONDS
@@ -379,7 +380,8 @@ class Engine:
     ) -> Any:  # noqa: ANN401 (JSON)
         arguments = {**(params or {}), "request_timeout": timeout or self._timeout}
         try:
-            said = self._client.transport.perform_request(method, path, params=arguments, body=body)
+            with part("engine", {"db.system.name": "opensearch", "db.operation.name": _operation(method, path)}, kind="client"):
+                said = self._client.transport.perform_request(method, path, params=arguments, body=body)
         except opensearchpy.exceptions.ConnectionError as error:
             raise EngineUnavailable(_no_answer(error, timeout or self._timeout)) from error
         except opensearchpy.exceptions.TransportError as error:
@@ -388,6 +390,11 @@ class Engine:
         if method == "HEAD" and said is False:
             raise _Missing
         return said
+
+
+def _operation(method: str, path: str) -> str:
+    """Returns what a request asks the engine for, without the index and the document: `POST _search`."""
+    return f"{method} {next((each for each in path.split('/') if each.startswith('_')), 'index')}"
 
 
 class _Missing(Exception):

@@ -30,7 +30,7 @@ from codecompass.cluster.manifests import Manifest
 from codecompass.cluster.remote_refs import MAX_REFS, RemoteRef, Selection, select_refs
 from codecompass.cluster.remotes import Mirror, RemoteLimits, list_remote
 from codecompass.cluster.repositories import Change, RefHead, Repository, RepositoryFailure
-from codecompass.cluster.segment_store import SegmentStore
+from codecompass.cluster.segment_measures import MeasuredStore
 from codecompass.cluster.segments import publish
 from codecompass.cluster.sweeping import sweep
 from codecompass.cluster.worker_home import WorkerHome
@@ -40,6 +40,12 @@ from codecompass.scan.git_remotes import parse_url
 from codecompass.scan.git_repository import GitError
 from codecompass.scan.git_revisions import NamedCommit, resolve_commit
 from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
+from codecompass.tracing import note, part
+
+REF: Final = "vcs.ref.head.name"
+COMMIT: Final = "vcs.ref.head.revision"
+REFS: Final = "codecompass.n_refs"
+"""Attributes of spans, by OpenTelemetry's names where it has them."""
 
 MADE_BY: Final = (SCHEMA_VERSION, PARSER_VERSION)
 """The value of `RefHead.made_by` in heads that this program publishes."""
@@ -60,7 +66,7 @@ class TurnResources(Struct, frozen=True, kw_only=True):
     owner: str
     """Host and process, for people."""
     measures: WorkerMeasures
-    store: SegmentStore
+    store: MeasuredStore
     """Where finished indexes are published."""
 
 
@@ -89,7 +95,9 @@ class Turn:
         url, resources = self._begun.url, self._resources
         # Raises InvalidInput for a protocol that this worker may not use. Git would refuse too, without saying what to do.
         parse_url(url, resources.remotes.protocols)
-        selection = select_refs(await list_remote(url, self._begun.wanted_refs, resources.remotes), self._begun.wanted_refs)
+        with part("list_remote", kind="client"):
+            listing = await list_remote(url, self._begun.wanted_refs, resources.remotes)
+        selection = select_refs(listing, self._begun.wanted_refs)
         mirror = Mirror(resources.home.mirror(self._begun.repo_id), resources.remotes)
         lock = resources.home.locked(self._begun.repo_id, resources.owner)
         await trio.to_thread.run_sync(lock.__enter__)
@@ -100,7 +108,8 @@ class Turn:
 
     async def _run_alone(self, selection: Selection, mirror: Mirror) -> Change:
         moved = [ref for ref in selection.refs if not self._is_current(ref)]
-        await mirror.fetch(self._begun.url, moved)
+        with part("fetch", {REFS: len(moved)}, kind="client"):
+            await mirror.fetch(self._begun.url, moved)
         missing = list(selection.missing)
         failures: list[CodeCompassError] = []
         for ref in moved:
@@ -170,11 +179,14 @@ class Turn:
             blocking=resources.blocking,
         )
         order = JobOrder(job_id=f"{self._begun.name} {ref.name}", force=self._is_rebuild)
-        report = await CommitJob(context, order, commit).run()
+        with part("index", {REF: ref.name, COMMIT: commit.commit}):
+            report = await CommitJob(context, order, commit).run()
+            note({"codecompass.files_changed": report.files_changed})
         indexed = time.monotonic()
         generation = secrets.token_hex(8)
         self._attempt = generation
-        written = await self._write(generation, ref, commit)
+        with part("write", {REF: ref.name}):
+            written = await self._write(generation, ref, commit)
         self._fresh.add(generation)
         self._log.info(
             "generation_written",
@@ -228,7 +240,8 @@ class Turn:
             return None
 
     async def _publish(self, ref: RemoteRef, head: RefHead, default: str) -> None:
-        await self._change_heads({ref.name: head}, default)
+        with part("publish", {REF: ref.name, COMMIT: head.commit}):
+            await self._change_heads({ref.name: head}, default)
         if head.generation == self._attempt:
             self._resources.measures.published(head.source_bytes)
         self._attempt = ""
@@ -265,18 +278,17 @@ async def remove_retired(resources: TurnResources, claim: Claim, ripe: Collectio
     """
     repository = claim.repository
     keep = {head.generation for head in repository.heads.values()} | (set(repository.retired) - set(ripe))
-    n_removed = await trio.to_thread.run_sync(
-        partial(
-            sweep,
-            resources.engine,
-            resources.store,
-            repository.repo_id,
-            keep,
-            confirm=claim.renew,
-            checkpoint=trio.from_thread.check_cancelled,
-        ),
-        limiter=resources.threads,
+    work = partial(
+        sweep,
+        resources.engine,
+        resources.store,
+        repository.repo_id,
+        keep,
+        confirm=claim.renew,
+        checkpoint=trio.from_thread.check_cancelled,
     )
+    with part("remove_retired"):
+        n_removed = await trio.to_thread.run_sync(work, limiter=resources.threads)
     structlog.get_logger(__name__).info("retired_removed", repository=repository.name, generations=len(ripe), removed=n_removed)
     return partial(_without, frozenset(ripe))
 

@@ -21,6 +21,7 @@ from codecompass.store.mapped_files import MappedFiles
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.word_summary import WordSummary
+from codecompass.transport.http.exposition import Family
 from codecompass.units import GIB
 
 DEFAULT_CACHE_BYTES: Final = 8 * GIB
@@ -120,6 +121,10 @@ class Generations:
     def fetch(self, generation: str) -> None:
         """Fetches the files of a generation. Raises what `snapshot` raises."""
         self._cache.fetch(self._manifests.manifest(generation))
+
+    def metrics(self) -> tuple[Family, ...]:
+        """Returns what the copies take and how they were used, for `/metrics`."""
+        return self._cache.metrics()
 
     def discard(self, generation: str) -> bool:
         """Forgets the local copy of a generation in which damage was found. Returns whether there was one: then it is fetched

@@ -22,6 +22,7 @@ from codecompass.cluster.repositories import RefHead, Repositories, Repository
 from codecompass.errors import IndexDamaged, IndexNotReady, ProjectNotFound
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.word_summary import WordSummary
+from codecompass.tracing import N_REPOSITORIES, part
 from codecompass.units import SECONDS
 
 LISTED_SECONDS: Final = 2 * SECONDS
@@ -82,7 +83,8 @@ class Libraries:
         first, once for all questions that wait for them."""
         generation, until = head.generation, trio.current_time() + seconds
         if not self._generations.is_here(generation):
-            await self.fetches.run_shared(generation, lambda: self._generations.fetch(generation), seconds)
+            with part("fetch_segments", kind="client"):
+                await self.fetches.run_shared(generation, lambda: self._generations.fetch(generation), seconds)
 
         def in_thread() -> T:
             with self._generations.snapshot(generation) as snapshot:
@@ -103,7 +105,8 @@ class Libraries:
         fetched in time."""
         until = time.monotonic() + seconds * SUMMARIES_SHARE
         read = partial(self._generations.summaries, generations, lambda: time.monotonic() > until)
-        return await self.fetches.run(read, seconds)
+        with part("read_summaries", {N_REPOSITORIES: len(generations)}):
+            return await self.fetches.run(read, seconds)
 
 
 class Library:

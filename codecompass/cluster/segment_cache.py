@@ -19,6 +19,7 @@ from blake3 import blake3
 from msgspec import Struct
 
 from codecompass.cluster.manifests import FACTS_FILE, Manifest, SegmentFile, damaged
+from codecompass.cluster.segment_measures import CacheMeasures
 from codecompass.cluster.segment_store import ObjectMissing, SegmentStore
 from codecompass.cluster.segments import TEXT, WORDS
 from codecompass.store.databases import ReadConnection
@@ -29,6 +30,7 @@ from codecompass.store.mapped_files import MappedFiles
 from codecompass.store.overlay import connect_to_facts
 from codecompass.store.text_reader import TextReader
 from codecompass.store.word_summary import WordSummary
+from codecompass.transport.http.exposition import Family
 
 FETCHES: Final = 2
 """How often an object is fetched that is not what its digest says: what was read may be wrong, not what is stored."""
@@ -120,6 +122,7 @@ class SegmentCache:
         self._directory = directory
         self._max_bytes = max_bytes
         self._mapped_files = mapped_files
+        self._measures = CacheMeasures()
         self._lock = threading.Lock()
         self._making: dict[str, threading.Lock] = {}
         self._held: Counter[str] = Counter()
@@ -134,6 +137,10 @@ class SegmentCache:
         """How much the copies take on disk; files that generations share count once."""
         with self._lock:
             return self._kept.n_bytes
+
+    def metrics(self) -> tuple[Family, ...]:
+        """Returns what the copies take and how they were used, for `/metrics`."""
+        return self._measures.metrics(self.n_bytes, self._max_bytes)
 
     def is_here(self, manifest: Manifest) -> bool:
         """Whether all files of a generation are on this machine."""
@@ -198,6 +205,7 @@ class SegmentCache:
             if segments is not None:
                 segments.close()
             if bundle is not None:
+                self._measures.damaged()
                 # Questions that read it have its files open.
                 shutil.rmtree(self._directory / bundle.name, ignore_errors=True)
         return bundle is not None
@@ -219,8 +227,11 @@ class SegmentCache:
             with making:
                 with self._lock:
                     is_here = bundle.name in self._kept
-                if not is_here:
-                    self._make(bundle)
+                if is_here:
+                    self._measures.found()
+                else:
+                    with self._measures.fetching():
+                        self._make(bundle)
             with self._lock:
                 self._kept.used(bundle.name)
             yield self._directory / bundle.name
@@ -273,6 +284,7 @@ class SegmentCache:
                 raise damaged(bundle.name, f"{file.name} is gone from the store of segments") from error
             if (size, digest.digest(DIGEST_BYTES)) == (file.size, file.digest):
                 return
+            self._measures.damaged()
         raise damaged(bundle.name, f"{file.name} in the store of segments is not what was written")
 
     def _opened(self, bundle: _Bundle, directory: Path) -> OpenSegments:
@@ -312,6 +324,7 @@ class SegmentCache:
                         segments.close()
                     # Under the lock, or another thread would use the directory while it is deleted.
                     shutil.rmtree(self._directory / name, ignore_errors=True)
+                    self._measures.evicted()
 
 
 def _whole(manifest: Manifest) -> _Bundle:

@@ -9,6 +9,7 @@ a generation, and only the holder of the repository's lease removes objects, so 
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -133,6 +134,12 @@ class DirectoryStore:
         """See `SegmentStore`."""
         with self._available():
             return self._names(self._top)
+
+    def disk(self) -> tuple[int, int]:
+        """Returns the free bytes and the size of the disk with this directory. Raises StoreUnavailable."""
+        with self._available():
+            found = shutil.disk_usage(self._root)
+        return found.free, found.total
 
     def _names(self, directory: Path) -> list[str]:
         try:

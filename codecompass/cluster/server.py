@@ -29,7 +29,7 @@ from codecompass.actors.job_state import JobHandle
 from codecompass.cluster import health
 from codecompass.cluster.access import Tokens
 from codecompass.cluster.answers import AnswerSettings, LibraryAnswers, LibraryCommits, LibraryWorkspaces
-from codecompass.cluster.audit import audit_of
+from codecompass.cluster.audit import audit_of, traced_as
 from codecompass.cluster.authentication import Authenticator, trusted_proxy
 from codecompass.cluster.calls import EngineCalls
 from codecompass.cluster.engine import Engine, EngineUnavailable
@@ -41,6 +41,7 @@ from codecompass.cluster.hosts.sources import Sources
 from codecompass.cluster.library import LOOKUPS, Libraries
 from codecompass.cluster.repositories import Repositories
 from codecompass.cluster.routing import KeptViews, LibraryRouter
+from codecompass.cluster.segment_measures import MeasuredStore, StoreMeasures, watch_store
 from codecompass.cluster.segment_store import open_store
 from codecompass.cluster.sign_in import sign_in
 from codecompass.cluster.sign_in_pages import sign_in_pages
@@ -55,12 +56,13 @@ from codecompass.protocol.metadata import bare_metadata
 from codecompass.settings import Settings
 from codecompass.store.job_log import JobRecord
 from codecompass.store.mapped_files import guard_mapped_files
+from codecompass.tracing import Traces
 from codecompass.transport.call_records import Measures
 from codecompass.transport.health import Moment
-from codecompass.transport.http.exposition import MEDIA_TYPE
+from codecompass.transport.http.exposition import MEDIA_TYPE, Family
 from codecompass.transport.http.guards import guard
 from codecompass.transport.http.limits import HttpLimits
-from codecompass.transport.http.metrics import Supervision, render
+from codecompass.transport.http.metrics import Supervision, render, trace_metrics
 from codecompass.transport.http.metrics_port import METRICS, serve_metrics
 from codecompass.transport.http.request import (
     ACCEPTED,
@@ -113,6 +115,8 @@ class LibraryLaunch(Struct, frozen=True, kw_only=True):
     cache: Path
     """A directory for this server alone, which is emptied."""
     limits: SessionLimits = SessionLimits()
+    traces: Traces | None = None
+    """What records requests; None if traces are off."""
     webhook_secret: str = ""
     """The secret with which git servers sign their messages. If empty, all messages are rejected."""
 
@@ -121,8 +125,11 @@ class LibraryServer:
     """A server; get one from `open_library_server`. Implements `calls.OpenServer` and `calls.ServerAccess` for its sessions and
     `services.ServiceSource` for its tools."""
 
-    def __init__(self, launch: LibraryLaunch, engine: Engine, generations: Generations) -> None:
+    def __init__(self, launch: LibraryLaunch, engine: Engine, generations: Generations, store: StoreMeasures) -> None:
+        """`store` are the counters of the store of segments that `generations` read."""
         settings = launch.settings
+        self._generations = generations
+        self._store = store
         self.launch: Final = launch
         self._repositories = Repositories(engine)
         self._sources = Sources(engine)
@@ -140,7 +147,7 @@ class LibraryServer:
         self.sign_in: Final = sign_in(settings.access, Tokens(engine))
         self.monitor: Final = EngineMonitor(engine, self.libraries)
         self.measures: Final = Measures()
-        self.tools: Final = Catalog(self, self.measures)
+        self.tools: Final = Catalog(self, self.measures, launch.traces)
         self.viewer_limits: Final = ViewerLimits(settings.access)
         self.started_at: Final = time.monotonic()
         self._answer_settings = AnswerSettings(
@@ -156,6 +163,7 @@ class LibraryServer:
         library = self.libraries.of(viewer)
         return Services(
             admit=partial(self.viewer_limits.admitted, viewer),
+            traced_as=traced_as(caller.identity, viewer),
             audit=audit_of(caller.identity, viewer, shows_queries=self.launch.settings.access.audit_queries),
             workspaces=LibraryWorkspaces(library, self._answer_settings),
             router=LibraryRouter(library, self._views),
@@ -164,6 +172,10 @@ class LibraryServer:
             state=LibraryState(library, self.monitor, self.started_at),
             default_limit=self.launch.settings.query.default_limit,
         )
+
+    def segment_metrics(self) -> tuple[Family, ...]:
+        """Returns the metrics of the store of segments and of the copies here."""
+        return (*self._store.metrics(), *self._generations.metrics())
 
     async def note_message(self, body: bytes) -> None:
         """Requests what a git server's message asks for: turns at repositories, looks at sources. Raises InvalidInput,
@@ -213,12 +225,14 @@ async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibrarySer
     settings = launch.settings
     login = engine_login(settings.cluster)
     engine = Engine(settings.cluster.url, prefix=settings.cluster.prefix, login=login, timeout=READ_SECONDS)
-    store = open_store(settings.cluster)
+    measures = StoreMeasures()
+    store = MeasuredStore(open_store(settings.cluster), measures)
     try:
         with guard_mapped_files(launch.cache) as mapped_files:
             opened = open_generations(engine, store, launch.cache, settings.server.cache_bytes, mapped_files)
             async with opened as generations, open_nursery() as nursery:
-                server = LibraryServer(launch, engine, generations)
+                server = LibraryServer(launch, engine, generations, measures)
+                nursery.start_soon(watch_store, store, measures)
                 nursery.start_soon(run_again_after_failure, "engine watch", server.monitor.work)
                 try:
                     yield server
@@ -266,7 +280,12 @@ async def serve_library(
             supervision=Supervision(),
             memory_bytes=resident_bytes(),
             cpu_seconds=time.process_time(),
-            more=(*health.gauges(server.monitor), *server.viewer_limits.metrics()),
+            more=(
+                *health.gauges(server.monitor),
+                *server.viewer_limits.metrics(),
+                *server.segment_metrics(),
+                *trace_metrics(server.launch.traces),
+            ),
         )
 
     async def metrics_page(request: HttpRequest) -> None:

@@ -41,6 +41,7 @@ from codecompass.cluster.remote_refs import select_refs
 from codecompass.cluster.remotes import RemoteLimits, list_remote
 from codecompass.cluster.repositories import Change, Repositories, Repository
 from codecompass.cluster.schedule import Action, Schedule, Times
+from codecompass.cluster.segment_measures import MeasuredStore, watch_store
 from codecompass.cluster.segment_store import open_store
 from codecompass.cluster.sweeping import add_tombstones
 from codecompass.cluster.worker_home import WorkerHome
@@ -48,7 +49,8 @@ from codecompass.cluster.worker_measures import Outcome, WorkerMeasures
 from codecompass.errors import CodeCompassError, DeadlineExceeded, InternalError
 from codecompass.nurseries import open_nursery
 from codecompass.settings import Settings
-from codecompass.store.layout import HomeLayout
+from codecompass.store.layout import HomeLayout, make_private_directory
+from codecompass.tracing import OUTCOME, REPOSITORY, Traces, note, whole
 from codecompass.units import HOURS, MINUTES, SECONDS
 
 T = TypeVar("T")
@@ -85,6 +87,8 @@ class WorkerOptions(Struct, frozen=True, kw_only=True):
     """None takes the limits from the settings."""
     measures: WorkerMeasures | None = None
     """Counts the work, for whoever gave them; None if nobody asks."""
+    traces: Traces | None = None
+    """What records turns and sweeps; None if traces are off."""
 
 
 async def run_worker(
@@ -102,8 +106,11 @@ async def run_worker(
     times = chosen.times or Times(poll=settings.cluster.poll_seconds)
     remotes = chosen.remotes or RemoteLimits(protocols=settings.cluster.protocols, max_bytes=settings.cluster.max_repository_size)
     local = WorkerHome(home, settings.cluster.prefix)
-    store = open_store(settings.cluster)
+    measures = chosen.measures or WorkerMeasures()
+    store = MeasuredStore(open_store(settings.cluster), measures.store)
     await trio.to_thread.run_sync(engine.prepare)
+    # Now, so that a home that cannot be written is known, and how much room its disk has.
+    await trio.to_thread.run_sync(make_private_directory, local.layout.root)
     pool_size = settings.index.workers or default_pool_size()
     async with open_worker_pool(pool_size) as pool:
         resources = TurnResources(
@@ -116,7 +123,7 @@ async def run_worker(
             blocking=BlockingCalls(),
             threads=trio.CapacityLimiter(2 * chosen.jobs),
             owner=f"{platform.node()} process {os.getpid()}",
-            measures=chosen.measures or WorkerMeasures(),
+            measures=measures,
             store=store,
         )
         schedule = Schedule(trio.current_time, local.has, made_by=MADE_BY, times=times)
@@ -147,6 +154,7 @@ class _Worker:
             background.start_soon(self._look_for_orphans)
             background.start_soon(self._keep_catalog)
             background.start_soon(self._discover)
+            background.start_soon(watch_store, self._resources.store, self._measures.store)
             async with open_nursery() as nursery:
                 background.start_soon(self._wake_at, stop)
                 failures = 0
@@ -233,10 +241,12 @@ class _Worker:
         outcome: Outcome = "lost"
         self._measures.began()
         try:
-            async with open_nursery() as nursery:
-                nursery.start_soon(self._renew, held, action, nursery.cancel_scope)
-                ending, outcome = await self._end_of(turn, held, action)
-                nursery.cancel_scope.cancel()
+            with whole(self._options.traces, action, values={REPOSITORY: name}):
+                async with open_nursery() as nursery:
+                    nursery.start_soon(self._renew, held, action, nursery.cancel_scope)
+                    ending, outcome = await self._end_of(turn, held, action)
+                    note({OUTCOME: outcome})
+                    nursery.cancel_scope.cancel()
         finally:
             # Even if cancelled, because the lease would keep other workers away for LEASE_SECONDS.
             with trio.CancelScope(shield=True), trio.move_on_after(RELEASE_SECONDS):

@@ -12,9 +12,12 @@ from codecompass import __version__
 from codecompass.cluster.hosts.sources import Source
 from codecompass.cluster.repositories import Repository
 from codecompass.cluster.schedule import Action
+from codecompass.cluster.segment_measures import StoreMeasures
 from codecompass.memory import resident_bytes
+from codecompass.tracing import Traces
 from codecompass.transport.call_records import Histogram
 from codecompass.transport.http.exposition import Exposition
+from codecompass.transport.http.metrics import trace_metrics
 
 Outcome = Literal["done", "failed", "lost"]
 """Of a turn or a sweep: `lost` is one whose lease was lost, or which was given up because its repository was removed."""
@@ -29,7 +32,9 @@ MAX_NAMED: Final = 10_000
 class WorkerMeasures:
     """Counts the work of one worker. Used in its event loop alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, traces: Traces | None = None) -> None:
+        """`traces` are what the worker records its work with, if anything."""
+        self._traces = traces
         self._started = time.monotonic()
         self._work: Counter[tuple[Action, Outcome]] = Counter()
         self._seconds: dict[Action, Histogram] = defaultdict(Histogram)
@@ -41,6 +46,8 @@ class WorkerMeasures:
         self._running = 0
         self._disk: tuple[int, int] | None = None
         self._sources: Sequence[Source] = ()
+        self.store: Final = StoreMeasures()
+        """Of the store of segments."""
 
     def looked(self, repositories: Sequence[Repository]) -> None:
         """Notes all repositories as the engine has just listed them."""
@@ -120,6 +127,8 @@ class WorkerMeasures:
             n_free, n_bytes = self._disk
             page.single("codecompass_worker_disk_free_bytes", "gauge", "Free bytes of the disk with its copies.", n_free)
             page.single("codecompass_worker_disk_bytes", "gauge", "Size of that disk.", n_bytes)
+        for each in (*self.store.metrics(), *trace_metrics(self._traces)):
+            page.family(each.name, each.kind, each.text, each.samples)
         if self._looked_at is not None:
             ago = time.monotonic() - self._looked_at
             page.single("codecompass_worker_looked_seconds_ago", "gauge", "Since the engine last listed the repositories.", ago)

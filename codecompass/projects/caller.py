@@ -5,6 +5,7 @@ from typing import Literal, Protocol
 from msgspec import Struct
 
 from codecompass.actors.job_state import JobHandle
+from codecompass.tracing import TraceSender
 
 TransportName = Literal["stdio", "http", "sse", "websocket"]
 
@@ -40,6 +41,10 @@ class Caller(Protocol):
     @property
     def identity(self) -> Identity | None:
         """Who sent the request; None if this server does not authenticate."""
+
+    @property
+    def trace(self) -> TraceSender | None:
+        """What the client says about its own trace; None if it says nothing."""
 
     async def roots(self) -> tuple[str, ...]:
         """Returns the client's `file:` roots as paths of this machine, percent-decoded, in the client's order.

@@ -57,6 +57,7 @@ from codecompass.store.layout import HomeLayout
 from codecompass.store.mapped_files import guard_mapped_files
 from codecompass.store.nearest import Bases
 from codecompass.store.registry import Project, Registry
+from codecompass.tracing import Traces
 from codecompass.transport.call_records import ActivityLog, Measures
 from codecompass.transport.health import Moment, PrewarmStatus, health
 from codecompass.transport.mcp.core import Core, SessionLimits
@@ -102,6 +103,8 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     """The endpoint for search by meaning; None if it is off."""
     organisation: "OrganisationTarget | None" = None
     """The organisation's server; None if no other server is queried."""
+    traces: Traces | None = None
+    """What records requests; None if traces are off."""
     has_upkeep: bool = True
     """Whether projects are surveyed, warmed, verified and cleaned up in the background, and reader processes are started for
     questions about several and under load; False for a single question."""
@@ -147,7 +150,7 @@ class Server:
             elsewhere=None if organisation is None else self._elsewhere(organisation),
         )
         self.measures: Final = Measures()
-        self.tools: Final = Catalog(services, self.measures)
+        self.tools: Final = Catalog(services, self.measures, launch.traces)
         listed_names(served.tools)
         self.activity: Final = ActivityLog() if served.activity and served.transport == "http" else None
         self.core: Final = Core(product_surface(self, served.tools, served.answers, self.activity), launch.limits)

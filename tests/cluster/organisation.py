@@ -19,6 +19,7 @@ from codecompass.cluster.segment_store import open_store
 from codecompass.cluster.segments import publish
 from codecompass.cluster.server import LibraryLaunch, LibraryServer, open_library_server, serve_library
 from codecompass.settings import AccessSettings, ClusterSettings, ServerSettings, Settings
+from codecompass.tracing import Traces
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.server import open_sockets
 from tests.support.waiting import until
@@ -139,10 +140,16 @@ class ServedLibrary(Struct, frozen=True):
 
 @asynccontextmanager
 async def serving_library(
-    settings: Settings, cache: Path, *, n_ready: int = 1, webhook_secret: str = "", has_metrics_port: bool = False
+    settings: Settings,
+    cache: Path,
+    *,
+    n_ready: int = 1,
+    webhook_secret: str = "",
+    has_metrics_port: bool = False,
+    traces: Traces | None = None,
 ) -> AsyncIterator[ServedLibrary]:
     """Yields an HTTP server over an engine; stops it after the block."""
-    launch = LibraryLaunch(settings=settings, cache=cache, webhook_secret=webhook_secret)
+    launch = LibraryLaunch(settings=settings, cache=cache, webhook_secret=webhook_secret, traces=traces)
     async with open_library_server(launch) as server, trio.open_nursery() as nursery:
         sockets = open_sockets("127.0.0.1", 0)
         port = sockets[0].getsockname()[1]

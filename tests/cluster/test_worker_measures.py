@@ -11,9 +11,12 @@ from codecompass.cluster.schema import index_bodies
 from codecompass.cluster.worker_measures import WorkerMeasures
 from tests.cluster.git_remote import GitRemote
 from tests.cluster.working import LIMITS, until, working
+from tests.support.waiting import until as until_so
 from tests.transport.http.test_metrics import samples
 
 NOW = 2_000_000.0
+SEEN_DISK = ("codecompass_worker_disk_free_bytes", None)
+SEEN_STORE = ("codecompass_store_available", None)
 
 
 def repository(name: str, **fields) -> Repository:
@@ -111,6 +114,8 @@ async def test_a_worker_counts_what_it_does(engine_cluster, tmp_path):
             await until(
                 repositories, good.repo_id, lambda _: measures.counted("turn", "failed") and measures.counted("turn", "done")
             )
+            # Both are looked at in the background.
+            await until_so(lambda: {SEEN_DISK, SEEN_STORE} <= page(measures).keys())
         found = page(measures)
     finally:
         for index in index_bodies(engine.names):
@@ -119,4 +124,7 @@ async def test_a_worker_counts_what_it_does(engine_cluster, tmp_path):
 
     assert 0 < found["codecompass_worker_disk_free_bytes", None] < found["codecompass_worker_disk_bytes", None]
     assert found["codecompass_worker_source_bytes_total", None] == len("def one():\n    pass\n")
+    assert found[SEEN_STORE] == 1
+    assert found["codecompass_store_written_bytes_total", None] > len("def one():\n    pass\n")
+    assert 0 < found["codecompass_store_free_bytes", None] < found["codecompass_store_bytes", None]
     assert found["codecompass_repositories", None] == 2

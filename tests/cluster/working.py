@@ -22,6 +22,7 @@ from codecompass.cluster.worker import WorkerOptions, run_worker
 from codecompass.cluster.worker_measures import WorkerMeasures
 from codecompass.settings import ClusterSettings, IndexSettings, Settings
 from codecompass.store.layout import HomeLayout
+from codecompass.tracing import Traces
 from tests.cluster.processes import DEADLINE_SECONDS, LoggedProcess
 
 TIMES = Times(lease=3, poll=1, grace=1.5, first_backoff=0.5, longest_backoff=2, orphans=2, affinity=0.5)
@@ -40,7 +41,9 @@ def settings(prefix: str, home: Path) -> Settings:
 
 
 @asynccontextmanager
-async def working(engine: Engine, home: Path, jobs: int = 1, measures: WorkerMeasures | None = None) -> AsyncIterator[None]:
+async def working(
+    engine: Engine, home: Path, jobs: int = 1, measures: WorkerMeasures | None = None, traces: Traces | None = None
+) -> AsyncIterator[None]:
     """Runs a worker in this process for the duration of the block."""
     stop = trio.Event()
     async with trio.open_nursery() as nursery:
@@ -50,7 +53,7 @@ async def working(engine: Engine, home: Path, jobs: int = 1, measures: WorkerMea
             settings(engine.names.prefix, home),
             HomeLayout(home),
             stop,
-            replace(options(jobs), measures=measures),
+            replace(options(jobs), measures=measures, traces=traces),
         )
         try:
             yield

@@ -15,7 +15,13 @@ COMPOSE = DEPLOY / "compose.yaml"
 DOCKERFILE = DEPLOY / "Dockerfile"
 KUBERNETES = DEPLOY / "kubernetes"
 SECRETS = KUBERNETES / "secrets.example.yaml"
-KUSTOMIZATIONS = (KUBERNETES / "kustomization.yaml", KUBERNETES / "snapshots" / "kustomization.yaml")
+KUSTOMIZATIONS = (
+    KUBERNETES / "kustomization.yaml",
+    KUBERNETES / "snapshots" / "kustomization.yaml",
+    KUBERNETES / "autoscaling" / "kustomization.yaml",
+)
+"""That which is applied, and its components, which are commented out."""
+
 PATCHES = (KUBERNETES / "snapshots" / "mount.yaml",)
 
 VERSION: str = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
@@ -57,6 +63,16 @@ def documents(path: Path) -> list[Any]:
 def manifests() -> list[Any]:
     """Returns all objects that the kustomization lists, as written."""
     return [each for name in documents(KUSTOMIZATIONS[0])[0]["resources"] for each in documents(KUBERNETES / name)]
+
+
+def components() -> list[Any]:
+    """Returns the objects that the components add."""
+    return [
+        each
+        for kustomization in KUSTOMIZATIONS[1:]
+        for name in documents(kustomization)[0]["resources"]
+        for each in documents(kustomization.parent / name)
+    ]
 
 
 def of_kind(kind: str) -> dict[str, Any]:

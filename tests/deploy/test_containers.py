@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from codecompass.settings import WEBHOOK_SECRET_VARIABLE
+from codecompass.units import GIB
 from tests.deploy.deployment import (
     COMPOSE,
     DEPLOY,
@@ -22,7 +23,9 @@ from tests.deploy.deployment import (
     SECRETS,
     VERSION,
     Container,
+    _bytes,
     cluster_variables,
+    components,
     containers,
     documents,
     manifests,
@@ -32,8 +35,8 @@ from tests.deploy.deployment import (
 )
 
 ALL = containers()
-LASTING = [each for each in ALL if each.name != "compose: snapshots-owner"]
-"""Containers that keep running; the other one makes OpenSearch's user the owner of a volume, as root, and exits."""
+LASTING = [each for each in ALL if each.name != "compose: volumes-owner"]
+"""Containers that keep running; the other one gives volumes to the users that write them, as root, and exits."""
 
 WRITABLE = ("compose: opensearch-*", "kubernetes: opensearch")
 """At its first start OpenSearch creates a key store beside its settings."""
@@ -94,18 +97,19 @@ def test_a_container_is_watched(container: Container):
 
 def test_services_start_again_by_themselves():
     assert {name: service["restart"] for name, service in services().items()} == {
-        name: "no" if name == "snapshots-owner" else "unless-stopped" for name in services()
+        name: "no" if name == "volumes-owner" else "unless-stopped" for name in services()
     }
 
 
 def test_the_heap_leaves_half_of_the_memory_to_files():
     heaps = {
-        each.name: (int(re.search(r"-Xmx(\d+)g", each.variables["OPENSEARCH_JAVA_OPTS"])[1]) * 2**30, each.memory_limit)
+        each.name: (int(re.search(r"-Xmx(\d+)m", each.variables["OPENSEARCH_JAVA_OPTS"])[1]) * 2**20, each.memory_limit)
         for each in ALL
         if "OPENSEARCH_JAVA_OPTS" in each.variables
     }
 
     assert len(heaps) == 4
+    assert {heap for heap, _ in heaps.values()} == {512 * 2**20}, "as docs/organisation.md says"
     assert [name for name, (heap, memory) in heaps.items() if heap * 2 > memory] == []
 
 
@@ -180,12 +184,86 @@ def test_services_refer_to_what_is_there():
 
 
 def test_every_manifest_is_applied_or_says_why_not():
-    named = {KUSTOMIZATIONS[0], KUSTOMIZATIONS[1], SECRETS, *PATCHES}
+    named = {*KUSTOMIZATIONS, SECRETS, *PATCHES}
     for kustomization in KUSTOMIZATIONS:
         content = documents(kustomization)[0]
         named |= {kustomization.parent / name for name in content["resources"]}
 
     assert set(KUBERNETES.rglob("*.yaml")) == named
+
+
+def test_workers_write_finished_indexes_where_servers_read_them():
+    at = "/srv/codecompass-segments"
+    [composition] = documents(COMPOSE)
+    claims = of_kind("PersistentVolumeClaim")
+
+    assert cluster_variables()["CODECOMPASS_CLUSTER_SEGMENTS"] == at
+    assert claims["segments"]["spec"]["accessModes"] == ["ReadWriteMany"]
+    assert claims["segments"]["spec"]["resources"]["requests"] == {"storage": "100Gi"}, "as docs/organisation.md says"
+    assert "segments" in composition["volumes"]
+    for name, is_reader in (("worker", False), ("server", True)):
+        assert services()[name]["environment"]["CODECOMPASS_CLUSTER_SEGMENTS"] == at
+        assert (f"segments:{at}:ro" if is_reader else f"segments:{at}") in services()[name]["volumes"]
+        pod = of_kind("Deployment")[name]["spec"]["template"]["spec"]
+        [volume] = [each for each in pod["volumes"] if each["name"] == "segments"]
+        [mount] = [each for each in pod["containers"][0]["volumeMounts"] if each["name"] == "segments"]
+        claimed = volume["persistentVolumeClaim"]
+        assert claimed["claimName"] in claims
+        assert (mount["mountPath"], mount.get("readOnly", False), claimed.get("readOnly", False)) == (at, is_reader, is_reader)
+        assert pod["securityContext"]["fsGroup"] == pod["securityContext"]["runAsUser"]
+
+
+def test_the_volumes_belong_to_who_writes_them_before_anybody_starts():
+    owner = services()["volumes-owner"]
+    mounted = dict(each.split(":")[::-1] for each in owner["volumes"])
+    given = {mounted[path]: int(user) for user, path in re.findall(r"chown (\d+):\d+ (\S+)", owner["command"][0])}
+    users = {name: int(service["user"].partition(":")[0]) for name, service in services().items()}
+
+    assert given == {"snapshots": users["opensearch-0"], "segments": users["worker"]}
+    assert users["server"] == users["worker"]
+    for name in ("opensearch-0", "opensearch-1", "opensearch-2", "worker", "server"):
+        assert services()[name]["depends_on"]["volumes-owner"] == {"condition": "service_completed_successfully"}
+
+
+def test_the_cache_of_a_server_fits_its_volume_and_the_volume_what_its_pod_may_use():
+    pod = of_kind("Deployment")["server"]["spec"]["template"]["spec"]
+    [container] = pod["containers"]
+    sizes = {each["name"]: _bytes(each["emptyDir"]["sizeLimit"]) for each in pod["volumes"] if "emptyDir" in each}
+    [cache] = [int(each["value"]) for each in container["env"] if each["name"] == "CODECOMPASS_SERVER_CACHE_BYTES"]
+
+    assert cache * 1.2 <= sizes["home"]
+    assert (cache, sizes["home"]) == (8 * GIB, 10 * GIB), "as docs/organisation.md says"
+    assert sum(sizes.values()) <= _bytes(container["resources"]["limits"]["ephemeral-storage"])
+
+
+def test_an_address_has_several_servers_which_are_replaced_one_at_a_time():
+    server = of_kind("Deployment")["server"]["spec"]
+    [scaling] = [each for each in components() if each["kind"] == "HorizontalPodAutoscaler"]
+
+    assert server["replicas"] >= 2
+    assert services()["server"]["deploy"]["replicas"] >= 2
+    assert server["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
+    assert {name: each["spec"]["maxUnavailable"] for name, each in of_kind("PodDisruptionBudget").items()} == {
+        "opensearch": 1,
+        "server": 1,
+        "worker": 1,
+    }
+    assert scaling["spec"]["scaleTargetRef"] == {"apiVersion": "apps/v1", "kind": "Deployment", "name": "server"}
+    assert scaling["spec"]["minReplicas"] == server["replicas"]
+    # As many as the balancer of Compose has slots for.
+    [slots] = re.findall(r"server-template server- (\d+) ", (DEPLOY / "haproxy.cfg").read_text(encoding="utf-8"))
+    assert scaling["spec"]["maxReplicas"] == int(slots)
+
+
+def test_a_collector_of_traces_in_the_namespace_of_monitoring_is_reached():
+    traces = of_kind("NetworkPolicy")["traces"]["spec"]
+    [expression] = traces["podSelector"]["matchExpressions"]
+    [rule] = traces["egress"]
+
+    assert sorted(expression["values"]) == ["server", "worker"]
+    assert rule["to"] == [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}]
+    assert rule["ports"] == [{"port": 4318, "protocol": "TCP"}]
+    assert "'.[cluster,traces]'" in DOCKERFILE.read_text(encoding="utf-8")
 
 
 def test_nodes_of_the_engine_are_on_different_machines():

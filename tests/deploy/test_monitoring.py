@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import trio
@@ -16,14 +17,16 @@ from codecompass.cluster.access import Viewer
 from codecompass.cluster.health import EngineMonitor, gauges
 from codecompass.cluster.hosts.sources import new_source
 from codecompass.cluster.library import Libraries
+from codecompass.cluster.segment_measures import CacheMeasures
 from codecompass.cluster.viewer_limits import ViewerLimits
 from codecompass.cluster.worker_measures import WorkerMeasures
 from codecompass.settings import AccessSettings
+from codecompass.trace_export import FATES
 from codecompass.transport.call_records import Measures
 from codecompass.transport.health import Moment
-from codecompass.transport.http.metrics import Load, Supervision, render
+from codecompass.transport.http.metrics import Load, Supervision, render, trace_metrics
 from tests.cluster.test_worker_measures import FAILING, INDEXED, NOW, WAITING
-from tests.deploy.deployment import DEPLOY
+from tests.deploy.deployment import DEPLOY, ROOT
 from tests.deploy.test_validators import _program, _run
 
 MONITORING = DEPLOY / "monitoring"
@@ -54,6 +57,18 @@ QUIET = {
     'codecompass_tool_call_seconds_bucket{instance="a",tool="search_code",transport="http",le="+Inf"}': "0+60",
     'codecompass_tool_calls_total{instance="a",tool="search_code",transport="http",outcome="ok"}': "0+60",
     'codecompass_refused_total{instance="a",limit="rate"}': "0+1",
+    'codecompass_store_available{instance="a"}': "1",
+    'codecompass_store_available{instance="w"}': "1",
+    'codecompass_store_free_bytes{instance="w"}': "500",
+    'codecompass_store_bytes{instance="w"}': "1000",
+    'codecompass_cache_uses_total{instance="a",files="here"}': "0+90",
+    'codecompass_cache_uses_total{instance="a",files="fetched"}': "0+10",
+    'codecompass_cache_uses_total{instance="a",files="failed"}': "0",
+    'codecompass_cache_evictions_total{instance="a"}': "0+10",
+    'codecompass_cache_damaged_total{instance="a"}': "3",
+    'codecompass_trace_spans_total{instance="a",fate="sent"}': "0+100",
+    'codecompass_trace_spans_total{instance="a",fate="queue_full"}': "7",
+    'codecompass_trace_spans_total{instance="a",fate="not_taken"}': "7",
 }
 """An organisation without trouble: each series and its value, or its first value and what it grows by in a minute."""
 
@@ -70,6 +85,10 @@ PROVOKED = {
     "CodeCompassEngineCopiesMissing": {'codecompass_engine_status{instance="a"}': "2"},
     "CodeCompassEngineDiskFull": {'codecompass_engine_disk_free_ratio{instance="a"}': "0.14"},
     "CodeCompassWorkerDiskFull": {'codecompass_worker_disk_free_bytes{instance="w"}': "99"},
+    "CodeCompassStoreAway": {'codecompass_store_available{instance="w"}': "0"},
+    "CodeCompassStoreFull": {'codecompass_store_free_bytes{instance="w"}': "99"},
+    "CodeCompassCacheThrashes": {'codecompass_cache_uses_total{instance="a",files="fetched"}': "0+30"},
+    "CodeCompassCopiesDamaged": {'codecompass_cache_damaged_total{instance="a"}': "3+1"},
     "CodeCompassWorkerCutOff": {'codecompass_worker_looked_seconds_ago{instance="w"}': "121+60"},
     "CodeCompassTurnsFail": {'codecompass_worker_runs_total{instance="w",action="turn",outcome="failed"}': "0+6"},
     "CodeCompassPollsFail": {'codecompass_worker_polls_total{instance="w",outcome="failed"}': "0+6"},
@@ -83,6 +102,7 @@ PROVOKED = {
         'codecompass_tool_calls_total{instance="a",tool="outline",transport="http",outcome="internal_error"}': "_x55 1"
     },
     "CodeCompassRefusals": {'codecompass_refused_total{instance="a",limit="rate"}': "0+7"},
+    "CodeCompassTracesDropped": {'codecompass_trace_spans_total{instance="a",fate="not_taken"}': "7+1"},
 }
 """What has to change of QUIET for an alert to fire; None takes the series away."""
 
@@ -107,6 +127,7 @@ def pages() -> str:
     measures.looked((INDEXED, WAITING, FAILING))
     measures.saw_disk(1, 2)
     measures.saw_sources((new_source("https://github.com/shop"),))
+    measures.store.looked((1, 2))
     limits = ViewerLimits(AccessSettings())
     answered = Measures()
     answered.count_call("search_code", "http", "ok", 0.2)
@@ -116,10 +137,11 @@ def pages() -> str:
         with limits.admitted(Viewer("ada", frozenset())):
             pass
         # Nothing is asked of an engine here.
-        monitor = EngineMonitor(None, Libraries(None, None, None))
+        monitor = EngineMonitor(None, Libraries(None, None))
         monitor.free_disk = 0.5
         moment = Moment(uptime_seconds=1.0, prewarm_status="skipped", prewarm_enabled=False, warmset_capacity=0)
-        more = (*gauges(monitor), *limits.metrics())
+        traces = SimpleNamespace(counts=lambda: dict.fromkeys(FATES, 1))
+        more = (*gauges(monitor), *limits.metrics(), *CacheMeasures().metrics(1, 2), *trace_metrics(traces))
         page = render(answered, moment, load=Load(), supervision=Supervision(), memory_bytes=1, cpu_seconds=1.0, more=more)
         return page.decode()
 
@@ -144,6 +166,16 @@ def test_each_alert_says_what_to_do_and_is_provoked():
     for rule in rules():
         assert set(rule["annotations"]) == {"summary", "description"}, rule["alert"]
         assert rule["labels"]["severity"] in ("critical", "warning", "info")
+
+
+def test_the_document_names_each_alert_and_each_metric_of_the_store_and_the_copies(pages: str):
+    document = (ROOT / "docs" / "organisation.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(?:\.\.\.|CodeCompass)(\w+)`", document))
+    metrics = {name for name in re.findall(r"^# TYPE (\S+)", pages, re.MULTILINE) if re.search(r"_(store|cache|trace)_", name)}
+
+    assert {rule["alert"].removeprefix("CodeCompass") for rule in rules()} <= named
+    assert len(metrics) > 10
+    assert [name for name in sorted(metrics) if name not in document] == []
 
 
 def test_panels_do_not_overlap_and_have_a_unit():

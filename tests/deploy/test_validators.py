@@ -1,6 +1,7 @@
 """The official validators of the formats accept `deploy/`. `make validators` installs two; the others come from the machine."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -35,12 +36,13 @@ def _rendered(directory: Path) -> str:
     return done.stdout
 
 
-def _with_snapshots(base: Path) -> Path:
-    """Returns a copy of the kustomization with its commented-out component enabled."""
+def _with_components(base: Path) -> Path:
+    """Returns a copy of the kustomization with its commented-out components enabled."""
     copy = base / "kubernetes"
     shutil.copytree(KUBERNETES, copy)
     file = copy / "kustomization.yaml"
-    text = file.read_text().replace("# components:\n#   - snapshots\n", "components:\n  - snapshots\n")
+    commented = "# components:\n#   - snapshots\n#   - autoscaling\n"
+    text = file.read_text().replace(commented, "components:\n  - snapshots\n  - autoscaling\n")
     assert "\ncomponents:" in text
     file.write_text(text)
     return copy
@@ -54,24 +56,25 @@ def _validate(version: str, *files: Path) -> None:
 
 @pytest.mark.parametrize("version", KUBERNETES_VERSIONS)
 def test_kubernetes_knows_every_field_of_the_manifests(version: str):
-    files = [
-        KUBERNETES / name for name in (*documents(KUBERNETES / "kustomization.yaml")[0]["resources"], "snapshots/volume.yaml")
-    ]
+    components = ("snapshots/volume.yaml", "autoscaling/servers.yaml")
+    files = [KUBERNETES / name for name in (*documents(KUBERNETES / "kustomization.yaml")[0]["resources"], *components)]
 
     _validate(version, *files, SECRETS)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", KUBERNETES_VERSIONS)
-@pytest.mark.parametrize("has_snapshots", [False, True])
-def test_kubernetes_knows_every_field_of_what_kustomize_makes(version: str, has_snapshots: bool, tmp_path: Path):
-    rendered = _rendered(_with_snapshots(tmp_path) if has_snapshots else KUBERNETES)
+@pytest.mark.parametrize("has_components", [False, True])
+def test_kubernetes_knows_every_field_of_what_kustomize_makes(version: str, has_components: bool, tmp_path: Path):
+    rendered = _rendered(_with_components(tmp_path) if has_components else KUBERNETES)
     file = tmp_path / "rendered.yaml"
     file.write_text(rendered)
 
     _validate(version, file)
 
-    assert ("name: path.repo" in rendered) is has_snapshots
+    assert ("name: path.repo" in rendered) is has_components
+    assert ("kind: HorizontalPodAutoscaler" in rendered) is has_components
+    assert len(re.findall(r"^  replicas: ", rendered, re.MULTILINE)) == 3 - has_components
     assert "image: codecompass\n" not in rendered
 
 

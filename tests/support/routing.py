@@ -25,6 +25,7 @@ class Client:
 
     request_id = "r1"
     identity = None
+    trace = None
 
     def __init__(self, *, transport: TransportName = "stdio", roots=(), project_path: str | None = None) -> None:
         self.transport = transport

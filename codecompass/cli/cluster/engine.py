@@ -105,6 +105,7 @@ def run_worker_process(invocation: Invocation, engine: "Engine", settings: Setti
 
     from codecompass import log
     from codecompass.cli.shutdown import wait_for_signal
+    from codecompass.cli.traces import opened_traces
     from codecompass.cluster.worker import STOP_SECONDS, WorkerOptions, run_worker
     from codecompass.cluster.worker_measures import WorkerMeasures
     from codecompass.nurseries import open_nursery
@@ -114,7 +115,6 @@ def run_worker_process(invocation: Invocation, engine: "Engine", settings: Setti
     log.configure(log.level_for(settings.log.level, max(1, invocation.options.verbosity)), settings.log.format)
     invocation.terminal.note(f"Working for {', '.join(map(with_hidden_user, settings.cluster.url))}. End it with Ctrl-C.", "dim")
     stop = trio.Event()
-    measures = WorkerMeasures()
     port = settings.server.metrics_port
 
     async def stop_on_signal(*, task_status: trio.TaskStatus[None]) -> None:
@@ -130,10 +130,13 @@ def run_worker_process(invocation: Invocation, engine: "Engine", settings: Setti
             await nursery.start(stop_on_signal)
             if sockets:
                 await nursery.start(partial(serve_metrics, sockets, lambda: measures.page(time.time()), trio.sleep_forever))
-            await run_worker(engine, settings, invocation.home, stop, WorkerOptions(jobs=jobs, measures=measures))
+            options = WorkerOptions(jobs=jobs, measures=measures, traces=traces)
+            await run_worker(engine, settings, invocation.home, stop, options)
             nursery.cancel_scope.cancel()
 
     with ExitStack() as stack:
+        traces = stack.enter_context(opened_traces(settings.traces, "codecompass-worker"))
+        measures = WorkerMeasures(traces)
         sockets = open_sockets(settings.server.bind, port) if port else ()
         for each in sockets:
             stack.callback(each.close)

@@ -11,6 +11,7 @@ from msgspec import Struct
 from codecompass import __version__
 from codecompass.actors.observation import WorkspaceObservation
 from codecompass.projects.survey import SurveyedProject
+from codecompass.tracing import Traces
 from codecompass.transport.call_records import Measures
 from codecompass.transport.health import Moment
 from codecompass.transport.http.exposition import Exposition, Family, Sample
@@ -57,6 +58,14 @@ def render(
     for each in more:
         page.family(each.name, each.kind, each.text, each.samples)
     return page.page()
+
+
+def trace_metrics(traces: Traces | None) -> tuple[Family, ...]:
+    """Returns what became of recorded spans; nothing if traces are off."""
+    if traces is None:
+        return ()
+    samples = tuple(({"fate": fate}, float(count)) for fate, count in traces.counts().items())
+    return (Family("codecompass_trace_spans_total", "counter", "Spans that were sent to the collector, or dropped.", samples),)
 
 
 def _process(page: Exposition, moment: Moment, memory_bytes: int, cpu_seconds: float) -> None:

@@ -12,9 +12,10 @@ from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, HTTPScope, W
 
 from codecompass.nurseries import open_nursery
 from codecompass.projects.caller import Identity
+from codecompass.tracing import TraceSender, trace_sender
 from codecompass.transport.http.limits import HEADER_LENGTHS, PARAMETER_LENGTHS, HttpLimits
 from codecompass.transport.mcp.jsonrpc import Fault, encode_fault
-from codecompass.transport.mcp.protocol import INVALID_REQUEST, SESSION_BUSY
+from codecompass.transport.mcp.protocol import INVALID_REQUEST, META_TRACEPARENT, META_TRACESTATE, SESSION_BUSY
 
 JSON_TYPE: Final = "application/json"
 EVENT_STREAM_TYPE: Final = "text/event-stream"
@@ -97,6 +98,11 @@ class Heading:
                 HEADER_TOO_LARGE, f"the header {name} has {len(value):,} characters, at most {bound:,}. Send a shorter one."
             )
         return value
+
+    @property
+    def trace(self) -> TraceSender | None:
+        """What the sender says about its own trace. A malformed one is ignored, as W3C Trace Context requires."""
+        return trace_sender(self._headers.get(META_TRACEPARENT), self._headers.get(META_TRACESTATE))
 
     def parameter(self, name: str, bound: int | None = None) -> str | None:
         """Returns a parameter of the query. Raises HttpRefusal if it is given more than once, is longer than `bound`, which

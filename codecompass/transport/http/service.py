@@ -20,7 +20,7 @@ from codecompass.transport.http.exposition import MEDIA_TYPE
 from codecompass.transport.http.guards import Guard, guard
 from codecompass.transport.http.legacy_sse import LegacySse
 from codecompass.transport.http.limits import HttpLimits
-from codecompass.transport.http.metrics import Load, Supervision, render
+from codecompass.transport.http.metrics import Load, Supervision, render, trace_metrics
 from codecompass.transport.http.request import OK, Check, HttpRequest, ProjectPaths, require_method
 from codecompass.transport.http.root_endpoint import RootEndpoint
 from codecompass.transport.http.server import HttpServer
@@ -140,6 +140,7 @@ async def serve_http(
             ),
             memory_bytes=resident_bytes(),
             cpu_seconds=time.process_time(),
+            more=trace_metrics(server.launch.traces),
         )
         await request.answer(OK, body, media_type=MEDIA_TYPE)
 

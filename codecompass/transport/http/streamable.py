@@ -121,6 +121,7 @@ class StreamableEndpoint:
             headers=HttpHeaders(revision=revision, method=request.header("mcp-method"), name=request.header("mcp-name")),
             project_path=path,
             identity=request.identity,
+            trace=request.trace,
         )
         if is_single:
             await self._answer_alone(request, body, delivery, out)

@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec import UNSET, Struct, field
 
+from codecompass.tracing import TraceSender, trace_sender
 from codecompass.transport.mcp.jsonrpc import Fault, RpcRequest, decode_params, shown
 from codecompass.transport.mcp.protocol import (
     ASSUMED_REVISION,
@@ -24,6 +25,8 @@ from codecompass.transport.mcp.protocol import (
     META_CLIENT,
     META_PROGRESS_TOKEN,
     META_REVISION,
+    META_TRACEPARENT,
+    META_TRACESTATE,
     MISSING_CAPABILITY,
     MODERN_ONLY_METHODS,
     MODERN_REVISION,
@@ -79,6 +82,8 @@ class RequestEnvelope(Struct, frozen=True, kw_only=True):
     capabilities: ClientCapabilities
     client: Implementation
     progress_token: ProgressToken | None = None
+    trace: TraceSender | None = None
+    """What the client says about its own trace."""
 
     @property
     def knows_structured(self) -> bool:
@@ -91,6 +96,8 @@ class _Meta(Struct, frozen=True):
     capabilities: object = field(name=META_CAPABILITIES, default=UNSET)
     client: object = field(name=META_CLIENT, default=UNSET)
     progress_token: object = field(name=META_PROGRESS_TOKEN, default=UNSET)
+    traceparent: object = field(name=META_TRACEPARENT, default=UNSET)
+    tracestate: object = field(name=META_TRACESTATE, default=UNSET)
 
 
 class _Params(Struct, frozen=True):
@@ -121,6 +128,7 @@ def open_envelope(request: RpcRequest, agreement: Agreement, headers: HttpHeader
             capabilities=agreement.capabilities,
             client=agreement.client,
             progress_token=_progress_token(meta.progress_token),
+            trace=trace_sender(meta.traceparent, meta.tracestate),
         )
     if not isinstance(meta.revision, str):
         raise _missing_meta(META_REVISION)
@@ -141,6 +149,7 @@ def open_envelope(request: RpcRequest, agreement: Agreement, headers: HttpHeader
         capabilities=_converted(meta.capabilities, ClientCapabilities, META_CAPABILITIES),
         client=Implementation() if meta.client is UNSET else _converted(meta.client, Implementation, META_CLIENT),
         progress_token=_progress_token(meta.progress_token),
+        trace=trace_sender(meta.traceparent, meta.tracestate),
     )
 
 

@@ -6,6 +6,7 @@ from typing import Final
 from msgspec import Raw
 
 from codecompass.projects.caller import Identity
+from codecompass.tracing import TraceSender
 from codecompass.transport.mcp.client import Client
 from codecompass.transport.mcp.envelope import RequestEnvelope
 from codecompass.transport.mcp.jsonrpc import RequestId, encode_notification
@@ -32,6 +33,7 @@ class Exchange:
         out: Outgoing,
         project_path: str | None = None,
         identity: Identity | None = None,
+        trace: TraceSender | None = None,
     ) -> None:
         self.id: Final = id_
         self.method: Final = method
@@ -40,6 +42,7 @@ class Exchange:
         self.client: Final = client
         self.project_path: Final = project_path
         self.identity: Final = identity
+        self.trace: Final = trace
         self.input_responses: Mapping[str, Raw] = {}
         self.subject = ""
         self._out = out

@@ -86,6 +86,9 @@ META_CLIENT: Final = "io.modelcontextprotocol/clientInfo"
 META_SERVER: Final = "io.modelcontextprotocol/serverInfo"
 META_SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 META_PROGRESS_TOKEN: Final = "progressToken"
+META_TRACEPARENT: Final = "traceparent"
+META_TRACESTATE: Final = "tracestate"
+"""2026-07-28 basic/index, "Distributed Tracing Conventions": these two without a prefix, as in W3C Trace Context."""
 
 # Ours, below a domain of ours as the same section requires.
 META_JOB_ID: Final = "dev.codecompass/jobId"

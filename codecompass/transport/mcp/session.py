@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from codecompass.log import get_logger
 from codecompass.projects.caller import Identity, TransportName
+from codecompass.tracing import TraceSender
 from codecompass.transport.mcp.client import Client
 from codecompass.transport.mcp.core import Core
 from codecompass.transport.mcp.envelope import HttpHeaders, RequestEnvelope, open_envelope
@@ -82,6 +83,8 @@ class Delivery(Struct, frozen=True, kw_only=True):
     headers: HttpHeaders | None = None
     project_path: str | None = None
     identity: Identity | None = None
+    trace: TraceSender | None = None
+    """What the headers of this message say about the client's trace."""
 
 
 class _Admitted(Struct, frozen=True):
@@ -207,6 +210,7 @@ class ClientSession:
             out=delivery.out,
             project_path=delivery.project_path,
             identity=delivery.identity,
+            trace=envelope.trace or delivery.trace,
         )
         admitted = _Admitted(exchange, method, trio.CancelScope())
         self._in_flight[request.id] = admitted

@@ -18,6 +18,7 @@ from codecompass.actors.job_state import JobHandle, JobState
 from codecompass.errors import ProjectNotFound
 from codecompass.projects.caller import Identity, TransportName
 from codecompass.settings import AnswerForm
+from codecompass.tracing import TraceSender
 from codecompass.transport.calls import ServerAccess, ToolDescription
 from codecompass.transport.mcp import progress
 from codecompass.transport.mcp.client import root_paths
@@ -69,6 +70,11 @@ class SessionCaller:
     def identity(self) -> Identity | None:
         """Who sent the request."""
         return self._exchange.identity
+
+    @property
+    def trace(self) -> TraceSender | None:
+        """What the client says about its own trace."""
+        return self._exchange.trace
 
     async def roots(self) -> tuple[str, ...]:
         """Returns the client's roots. In the modern era only those sent with the request: the server cannot request them then."""

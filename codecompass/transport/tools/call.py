@@ -17,6 +17,7 @@ from codecompass.protocol.parts import PartRequest
 from codecompass.protocol.requests import AnyRequest, PageRequest
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.settings import AnswerForm
+from codecompass.tracing import REPOSITORY, part
 from codecompass.transport.calls import CallOutcome
 from codecompass.transport.tools.services import Elsewhere, Services
 from codecompass.units import MINUTES
@@ -161,7 +162,8 @@ async def ask_index(call: ToolCall) -> CallOutcome:
     )
     async with open_nursery() as nursery:
         nursery.start_soon(_follow, awaited, call.caller)
-        reply = await workspace.ask(query, request_id=call.caller.request_id)
+        with part("answer", {REPOSITORY: call.routed.project.name}):
+            reply = await workspace.ask(query, request_id=call.caller.request_id)
         nursery.cancel_scope.cancel()
     return CallOutcome(reply)
 

@@ -23,12 +23,13 @@ from codecompass.protocol.parts import PartRequest
 from codecompass.protocol.replies import ErrorReply, Reply
 from codecompass.protocol.requests import HealthCheck, ListRefs, PageRequest, SearchCode
 from codecompass.settings import AnswerForm
+from codecompass.tracing import MAX_QUERY_LENGTH, OUTCOME, QUERY, TOOL, TRANSPORT, Traces, note, note_failure, whole
 from codecompass.transport.call_records import CANCELLED, OK, Measures
 from codecompass.transport.calls import CallOutcome
 from codecompass.transport.health import MAX_PROJECTS
 from codecompass.transport.tools import job_tools
 from codecompass.transport.tools.call import ToolCall, ask_index
-from codecompass.transport.tools.services import AnsweredCall, Services, ServiceSource
+from codecompass.transport.tools.services import AnsweredCall, Services, ServiceSource, asked_text
 
 Run = Callable[[ToolCall], Awaitable[CallOutcome]]
 
@@ -36,9 +37,10 @@ Run = Callable[[ToolCall], Awaitable[CallOutcome]]
 class Catalog:
     """The `calls.ToolCalls` of a server. Has no state."""
 
-    def __init__(self, source: ServiceSource, measures: Measures) -> None:
+    def __init__(self, source: ServiceSource, measures: Measures, traces: Traces | None = None) -> None:
         self._source = source
         self._measures = measures
+        self._traces = traces
         self._log = structlog.get_logger(__name__)
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> CallOutcome:
@@ -77,23 +79,33 @@ class Catalog:
         return await self._run(name, caller, begin)
 
     async def _run(self, name: str, caller: Caller, begin: Callable[[Services], ToolCall]) -> CallOutcome:
+        with whole(self._traces, name, caller.trace, {TOOL: name, TRANSPORT: caller.transport}):
+            return await self._run_counted(name, caller, begin)
+
+    async def _run_counted(self, name: str, caller: Caller, begin: Callable[[Services], ToolCall]) -> CallOutcome:
         started = time.monotonic()
         counted_as = CANCELLED
         call: ToolCall | None = None
         try:
             call = begin(await self._source.of(caller))
+            note(call.services.traced_as)
+            if self._traces is not None and self._traces.shows_queries:
+                note({QUERY: asked_text(call.request)[:MAX_QUERY_LENGTH]})
             run = _RUN.get(name, ask_index)
             elsewhere = call.elsewhere
             with call.services.admit() if call.services.admit is not None else nullcontext():
                 outcome = await (run(call) if elsewhere is None else elsewhere.run(call, run))
             counted_as = OK
         except Exception as error:  # noqa: BLE001 (the boundary of a request: one call must not end the client's session)
-            reply = self._error_reply(self._known(error, name, caller), call)
+            known = self._known(error, name, caller)
+            note_failure(known)
+            reply = self._error_reply(known, call)
             counted_as = reply.error.code
             outcome = CallOutcome(reply)
         finally:
             seconds = time.monotonic() - started
             self._measures.count_call(name, caller.transport, counted_as, seconds)
+            note({OUTCOME: counted_as})
         if call is not None and call.services.audit is not None:
             call.services.audit(AnsweredCall(request=call.request, reply=outcome.reply, outcome=counted_as, seconds=seconds))
         if call is None or outcome.at_end is None:

@@ -6,6 +6,7 @@ organisation's code makes a set for each caller, which only gives access to what
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
@@ -22,6 +23,7 @@ from codecompass.protocol.requests import FindReferences, ListRefs, LocateSymbol
 from codecompass.protocol.state_replies import HealthReply, ListRefsReply
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.registry import Project
+from codecompass.tracing import Values
 
 if TYPE_CHECKING:
     from codecompass.actors.history_answers import HistoryLimits
@@ -149,6 +151,8 @@ class Services(Struct, frozen=True, kw_only=True):
 
     audit: Callable[[AnsweredCall], None] | None = None
     """Is told of every answer."""
+    traced_as: Values = MappingProxyType({})
+    """Who the caller is, for traces."""
     admit: Callable[[], AbstractContextManager[None]] | None = None
     """Wraps each call. May raise an error that refuses it."""
 
@@ -168,6 +172,11 @@ class Services(Struct, frozen=True, kw_only=True):
     async def of(self, caller: Caller) -> "Services":
         """Returns itself: it is the same for all callers."""
         return self
+
+
+def asked_text(request: Request) -> str:
+    """Returns the question of a request in words, for records of those who want them; empty if it has none."""
+    return str(getattr(request, "query", None) or getattr(request, "name", None) or "")
 
 
 class ServiceSource(Protocol):

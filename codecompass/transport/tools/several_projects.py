@@ -24,6 +24,7 @@ from codecompass.protocol.decode import asked_elsewhere
 from codecompass.protocol.replies import ImportedSymbol, SearchEvidence
 from codecompass.protocol.requests import ALL_PROJECTS, FindReferences, LocateSymbol, SearchCode
 from codecompass.query.merging import most_promising
+from codecompass.tracing import N_CHOSEN, N_REPOSITORIES, REPOSITORY, note, part
 from codecompass.transport.tools.call import ToolCall
 from codecompass.transport.tools.project_answers import (
     Answers,
@@ -152,17 +153,20 @@ async def ask_all(
                 is_name_exact=isinstance(own, LocateSymbol) and page.has_enough_similar(),
                 answers=call.answers,
             )
-            answers[project_id] = await _answer(call, query, each, state, _until(deadline))
+            with part("answer", {REPOSITORY: each.project.name}):
+                answers[project_id] = await _answer(call, query, each, state, _until(deadline))
             page.add(answers[project_id])
 
     with trio.move_on_at(deadline):
         states = await _prepared(call, request, selected, deadline, answers)
         ready = [each for each in selected if each.project.project_id in states]
-        if isinstance(request, SearchCode) and request.mode == "auto":
-            ready = await _to_search(call, request.query, ready, states, deadline, answers)
-        elif len(ready) > FULL_SEARCHES:
-            query = Query(request=own, n_merged=len(ready), imported=imported)
-            ready = await _concerned(call, query, ready, states, deadline, answers)
+        with part("choose_repositories", {N_REPOSITORIES: len(ready)}):
+            if isinstance(request, SearchCode) and request.mode == "auto":
+                ready = await _to_search(call, request.query, ready, states, deadline, answers)
+            elif len(ready) > FULL_SEARCHES:
+                query = Query(request=own, n_merged=len(ready), imported=imported)
+                ready = await _concerned(call, query, ready, states, deadline, answers)
+            note({N_CHOSEN: len(ready)})
         waiting, page = iter(ready), PageFill(limit)
         async with open_nursery() as nursery:
             for _ in range(min(MAX_AT_ONCE, len(ready))):

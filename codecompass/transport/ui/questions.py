@@ -81,6 +81,7 @@ class PageCaller:
     request_id: Final = "page"
     project_path: Final = None
     identity: Final = None
+    trace: Final = None
 
     async def roots(self) -> tuple[str, ...]:
         """Returns no roots: a browser has none."""
