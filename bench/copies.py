@@ -1,8 +1,9 @@
-"""Generates repositories from real ones: each is a copy of one real index, with its own words.
+"""Generates repositories from real ones: how large they are, and which words each has of its own.
 
 Vocabulary grows from one real repository to the next. Of the words of a repository that are in one or two of its pieces of text,
-60 % are in none of the others (mean of 25 real ones, compared with each other). A copy has as many words of its own: `changed`
-picks SHARE of those words, the same for each copy, and a mark after each becomes letters that no other copy has.
+60 % are in none of the others (mean of 25 real ones, compared with each other). So SHARE of the rare words of a real repository
+are each in the summary of a single one of its copies, which owns the word. In place of it the summaries of the others have one
+with letters that no other copy has: all summaries are as large as the real one, and a rare word selects one copy.
 """
 
 import hashlib
@@ -10,7 +11,7 @@ import math
 import random
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 SHARE: Final = 0.6
@@ -20,17 +21,13 @@ RARE: Final = 2
 WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
 
 _LETTERS: Final = "bcdfghjkmnpqrtvwxz"
-"""Neither vowels nor `s`, so that no analyser strips an ending."""
-
 _LENGTH: Final = 4
-MARK: Final = "zqjkkkkx"
-"""Placeholder for a copy's letters. All begin with the same three, which no word has, so the order of words stays the same."""
 
 MAX_COPIES: Final = len(_LETTERS) ** _LENGTH
 
 
 def suffix(number: int) -> str:
-    """Returns the letters that replace MARK in copy `number`: as many as in MARK, and unique."""
+    """Returns the letters that make a word one that only copy `number` has."""
     if not 0 <= number < MAX_COPIES:
         raise ValueError(f"there can be {MAX_COPIES:,} copies, not {number:,}")
     letters = []
@@ -41,21 +38,35 @@ def suffix(number: int) -> str:
 
 
 def words_in(text: str) -> set[str]:
-    """Returns the words that may be changed, in lower case."""
+    """Returns the words of a text, in lower case."""
     return {word.lower() for word in WORD.findall(text)}
 
 
-def changed(rare: Iterable[str]) -> frozenset[str]:
-    """Returns the words that copies have in their own form: SHARE of them, chosen by hash."""
-    return frozenset(word for word in rare if hashlib.blake2b(word.encode(), digest_size=4).digest() < _BELOW)
+_BELOW: Final = int(SHARE * 2**32)
 
 
-_BELOW: Final = int(SHARE * 2**32).to_bytes(4, "big")
+class Owners:
+    """Which of the copies of one real repository owns which of its rare words. Threads may share it."""
+
+    def __init__(self, n_copies: int) -> None:
+        self.n_copies: Final = n_copies
+        self._known: dict[str, int] = {}
+
+    def owner(self, word: str) -> int | None:
+        """Returns the copy that owns a rare word, whatever its case, from 0; None for a word that all copies have."""
+        known = self._known.get(word)
+        if known is None:
+            digest = hashlib.blake2b(word.lower().encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            is_owned = int.from_bytes(digest[:4], "big") < _BELOW
+            known = self._known[word] = int.from_bytes(digest[4:], "big") % self.n_copies if is_owned else _SHARED
+        return None if known == _SHARED else known
+
+    def own(self, word: str, turn: int, letters: str) -> str:
+        """Returns the word that copy `turn` has in place of a rare word: the same, or one with `letters`."""
+        return word if self.owner(word) in (None, turn) else word + letters
 
 
-def marked(text: str, words: Collection[str]) -> str:
-    """Returns the text with MARK after each of the words, which are in lower case."""
-    return WORD.sub(lambda found: found[0] + MARK if found[0].lower() in words else found[0], text)
+_SHARED: Final = -1
 
 
 def spread(sizes: Sequence[int]) -> float:

@@ -25,7 +25,8 @@ from bench.quality.data import Hit, Target, read_lines
 from bench.quality.scores import score_search
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.generations import Generations
-from codecompass.cluster.publishing import publish
+from codecompass.cluster.segment_store import DirectoryStore, SegmentStore
+from codecompass.cluster.segments import publish
 from codecompass.errors import AmbiguousSymbol
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
@@ -97,9 +98,11 @@ def _measured(engine: Engine, options: argparse.Namespace) -> tuple[dict[str, Ta
     tallies: dict[str, Tally] = {}
     literals = [0, 0]
     with tempfile.TemporaryDirectory() as directory:
-        generations = Generations(engine, Path(directory) / "facts")
+        (Path(directory) / "store").mkdir()
+        store = DirectoryStore(Path(directory) / "store", "bench")
+        generations = Generations(engine, store, Path(directory) / "copies")
         for name, project_id in _projects(options.home, options.repos):
-            with _both(engine, generations, HomeLayout(options.home), project_id) as stores:
+            with _both(engine, store, generations, HomeLayout(options.home), project_id) as stores:
                 for kind in KINDS:
                     asked = [each for each in read_lines(options.truth / "dev" / f"{kind}.jsonl", Asked) if each.repo == name]
                     for question in asked[:: options.every]:
@@ -121,12 +124,14 @@ def _projects(home: Path, repos: str) -> Iterator[tuple[str, str]]:
 
 
 @contextmanager
-def _both(engine: Engine, generations: Generations, home: HomeLayout, project_id: str) -> Iterator[Mapping[str, Snapshot]]:
+def _both(
+    engine: Engine, store: SegmentStore, generations: Generations, home: HomeLayout, project_id: str
+) -> Iterator[Mapping[str, Snapshot]]:
     layout = home.project(project_id)
     generation = secrets.token_hex(8)
     publish(
         engine,
-        generations.cache,
+        store,
         repo_id=project_id,
         generation=generation,
         previous=None,

@@ -11,9 +11,10 @@ taken are the same.
 
 import difflib
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from operator import is_
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +36,9 @@ from codecompass.store.registry import Project
 
 MAX_SELECTED: Final = 10_000
 """Repositories that one question may be about: as many as an organisation can have."""
+
+MAX_KEPT: Final = 64
+"""Views of different groups that are kept; that of 2,000 repositories takes 2 MB."""
 
 SHOWN_NAMES: Final = 20
 """Names that an error lists."""
@@ -71,8 +75,8 @@ def needs_history(what: str) -> IndexedElsewhere:
     )
 
 
-class VisibleRepositories(Struct, frozen=True):
-    """The repositories that a viewer may see."""
+class VisibleRepositories(Struct, frozen=True, dict=True):
+    """The repositories that a viewer may see. What is derived from them is made when it is first needed, and kept."""
 
     repositories: tuple[Repository, ...]
     """Sorted by name."""
@@ -80,6 +84,45 @@ class VisibleRepositories(Struct, frozen=True):
     """By the ids of repositories."""
     groups: Mapping[str, tuple[Repository, ...]]
     """The groups that the viewer can name, with their members."""
+
+    @cached_property
+    def everything(self) -> tuple[SelectedProject, ...]:
+        """All of them as projects, as `*` means them."""
+        now = time.time()
+        return tuple(
+            [
+                SelectedProject(project_of(each, self.labels[each.repo_id], now), self.labels[each.repo_id])
+                for each in self.repositories
+            ]
+        )
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Repository]:
+        """The first one that is called so: by its id, its name or its label."""
+        found: dict[str, Repository] = {}
+        for each in self.repositories:
+            for name in (each.repo_id, each.name, self.labels[each.repo_id]):
+                found.setdefault(name, each)
+        return found
+
+
+class KeptViews:
+    """What viewers see, kept while the list of repositories is the same: names and labels of thousands take milliseconds to make,
+    and the questions of a moment need the same ones. For one event loop."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[frozenset[str], bool], VisibleRepositories] = OrderedDict()
+
+    def of(self, viewer: Viewer, repositories: Sequence[Repository]) -> VisibleRepositories:
+        """Returns what `visible_repositories` does."""
+        key = (viewer.groups, viewer.is_admin)
+        kept = self._kept.get(key)
+        if kept is None or len(kept.repositories) != len(repositories) or not all(map(is_, kept.repositories, repositories)):
+            kept = self._kept[key] = visible_repositories(viewer, repositories)
+        self._kept.move_to_end(key)
+        if len(self._kept) > MAX_KEPT:
+            self._kept.popitem(last=False)
+        return kept
 
 
 def visible_repositories(viewer: Viewer, repositories: Sequence[Repository]) -> VisibleRepositories:
@@ -99,10 +142,11 @@ def visible_repositories(viewer: Viewer, repositories: Sequence[Repository]) -> 
 
 
 class LibraryRouter:
-    """Implements `services.Routing` for one question. `library` is the viewer's, for this question."""
+    """Implements `services.Routing` for one question. `library` is the viewer's, for this question; `views` are of all."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, views: KeptViews) -> None:
         self._library = library
+        self._views = views
         self._cached: VisibleRepositories | None = None
 
     async def route(self, request: Request, caller: Caller) -> Routed:
@@ -173,7 +217,7 @@ class LibraryRouter:
 
     async def _visible(self) -> VisibleRepositories:
         if self._cached is None:
-            self._cached = visible_repositories(self._library.viewer, await self._library.repositories())
+            self._cached = self._views.of(self._library.viewer, await self._library.repositories())
         return self._cached
 
 
@@ -199,9 +243,9 @@ def _key_of(url: str) -> str:
 def named(on: VisibleRepositories, text: str) -> Repository | None:
     """Returns the repository that `text` names, or None if there is none. Raises ProjectNotFound if it names several."""
     wanted = text.strip()
-    for each in on.repositories:
-        if wanted in (each.repo_id, each.name, on.labels[each.repo_id]):
-            return each
+    called = on.by_name.get(wanted)
+    if called is not None:
+        return called
     key = address_key(wanted)
     if not key:
         return None
@@ -233,9 +277,12 @@ def select(on: VisibleRepositories, names: Sequence[str], now: float) -> tuple[S
     """
     chosen: dict[str, SelectedProject] = {}
     for name in names:
-        together = on.repositories if name.strip() == ALL_PROJECTS else ()
-        one = None if together else named(on, name)
-        found = together or ((one,) if one is not None else on.groups.get(name.strip(), ()))
+        if name.strip() == ALL_PROJECTS and on.repositories:
+            for selected in on.everything:
+                chosen.setdefault(selected.project.project_id, selected)
+            continue
+        one = named(on, name)
+        found = (one,) if one is not None else on.groups.get(name.strip(), ())
         if not found:
             raise not_found(on, name)
         for each in found:

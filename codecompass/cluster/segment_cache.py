@@ -11,7 +11,7 @@ import os
 import shutil
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -61,6 +61,55 @@ class _Bundle(Struct, frozen=True):
     files: tuple[SegmentFile, ...]
 
 
+class _Kept:
+    """The bundles on disk, the least recently used first. No operation looks at all of them: there may be thousands."""
+
+    def __init__(self) -> None:
+        self.n_bytes = 0
+        """What their files take; those that several bundles have count once."""
+        self._bundles: OrderedDict[str, _Bundle] = OrderedDict()
+        self._of: dict[str, dict[str, _Bundle]] = {}
+        """By repository, and then by name. Links are made within a repository only."""
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._bundles
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._bundles)
+
+    def add(self, bundle: _Bundle) -> None:
+        """Adds a bundle as the last used one."""
+        others = self._of.setdefault(bundle.repo_id, {})
+        self.n_bytes += _bytes_beside(bundle, others.values())
+        self._bundles[bundle.name] = others[bundle.name] = bundle
+
+    def used(self, name: str) -> None:
+        """Notes that a bundle is used, if it is there."""
+        if name in self._bundles:
+            self._bundles.move_to_end(name)
+
+    def pop(self, name: str) -> _Bundle | None:
+        """Removes a bundle, and returns it if it was there."""
+        bundle = self._bundles.pop(name, None)
+        if bundle is not None:
+            others = self._of[bundle.repo_id]
+            del others[name]
+            self.n_bytes -= _bytes_beside(bundle, others.values())
+            if not others:
+                del self._of[bundle.repo_id]
+        return bundle
+
+    def of(self, repo_id: str) -> Collection[_Bundle]:
+        """Returns the bundles of a repository."""
+        return self._of.get(repo_id, {}).values()
+
+
+def _bytes_beside(bundle: _Bundle, others: Iterable[_Bundle]) -> int:
+    """Returns the size of the files of a bundle that none of the others has."""
+    theirs = {file.digest for other in others for file in other.files}
+    return sum({file.digest: file.size for file in bundle.files if file.digest not in theirs}.values())
+
+
 class SegmentCache:
     """The copies of one server, in a directory of its own. Thread-safe."""
 
@@ -75,8 +124,7 @@ class SegmentCache:
         self._lock = threading.Lock()
         self._making: dict[str, threading.Lock] = {}
         self._held: Counter[str] = Counter()
-        self._kept: OrderedDict[str, _Bundle] = OrderedDict()
-        """The bundles on disk, the least recently used first."""
+        self._kept = _Kept()
         self._open: OrderedDict[str, OpenSegments] = OrderedDict()
         shutil.rmtree(directory, ignore_errors=True)
         make_private_directory(directory)
@@ -85,7 +133,7 @@ class SegmentCache:
     def n_bytes(self) -> int:
         """How much the copies take on disk; files that generations share count once."""
         with self._lock:
-            return self._total()
+            return self._kept.n_bytes
 
     def metrics(self) -> tuple[Family, ...]:
         """Returns what the copies take and how they were used, for `/metrics`."""
@@ -120,7 +168,7 @@ class SegmentCache:
             except BaseException:
                 connection.connection.close()
                 raise
-            self._give_back(segments, connection)
+            self._give_back(bundle, segments, connection)
             if self._n_faults(directory) > n_faults:
                 raise damaged(manifest.generation, "a local copy was cut short")
 
@@ -128,7 +176,7 @@ class SegmentCache:
         """Forgets the copy of a generation in which damage was found, so that it is fetched again. Returns whether there was
         one."""
         with self._lock:
-            bundle = self._kept.pop(generation, None)
+            bundle = self._kept.pop(generation)
             segments = self._open.pop(generation, None)
             if segments is not None:
                 segments.close()
@@ -161,8 +209,7 @@ class SegmentCache:
                     with self._measures.fetching():
                         self._make(bundle)
             with self._lock:
-                if bundle.name in self._kept:
-                    self._kept.move_to_end(bundle.name)
+                self._kept.used(bundle.name)
             yield self._directory / bundle.name
         finally:
             with self._lock:
@@ -187,15 +234,14 @@ class SegmentCache:
             shutil.rmtree(begun, ignore_errors=True)
             raise
         with self._lock:
-            self._kept[bundle.name] = bundle
+            self._kept.add(bundle)
 
     def _files_here(self, repo_id: str) -> dict[bytes, Path]:
         """Returns the copies of files of a repository by digest."""
         with self._lock:
             return {
                 file.digest: self._directory / bundle.name / file.name
-                for bundle in self._kept.values()
-                if bundle.repo_id == repo_id
+                for bundle in self._kept.of(repo_id)
                 for file in bundle.files
             }
 
@@ -230,9 +276,9 @@ class SegmentCache:
                 self._open.popitem(last=False)[1].close()
         return segments
 
-    def _give_back(self, segments: OpenSegments, connection: ReadConnection) -> None:
+    def _give_back(self, bundle: _Bundle, segments: OpenSegments, connection: ReadConnection) -> None:
         with self._lock:
-            if len(segments.idle) < KEPT_CONNECTIONS and any(each is segments for each in self._open.values()):
+            if len(segments.idle) < KEPT_CONNECTIONS and self._open.get(bundle.name) is segments:
                 segments.idle.append(connection)
                 return
         connection.connection.close()
@@ -243,21 +289,18 @@ class SegmentCache:
     def _shrink(self, more: int) -> None:
         """Evicts the least recently used bundles that nobody reads, until `more` bytes fit as well."""
         with self._lock:
-            for name in list(self._kept):
-                if self._total() + more <= self._max_bytes:
+            if self._kept.n_bytes + more <= self._max_bytes:
+                return
+            for name in tuple(self._kept):
+                if self._kept.n_bytes + more <= self._max_bytes:
                     return
-                if not self._held[name]:
-                    del self._kept[name]
+                if name not in self._held:
+                    self._kept.pop(name)
                     if (segments := self._open.pop(name, None)) is not None:
                         segments.close()
                     # Under the lock, or another thread would use the directory while it is deleted.
                     shutil.rmtree(self._directory / name, ignore_errors=True)
                     self._measures.evicted()
-
-    def _total(self) -> int:
-        # Links are made within a repository only.
-        sizes = {(bundle.repo_id, file.digest): file.size for bundle in self._kept.values() for file in bundle.files}
-        return sum(sizes.values())
 
 
 def _whole(manifest: Manifest) -> _Bundle:

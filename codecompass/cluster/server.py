@@ -40,7 +40,7 @@ from codecompass.cluster.hosts.members import Members, ReaderGroups
 from codecompass.cluster.hosts.sources import Sources
 from codecompass.cluster.library import LOOKUPS, Libraries
 from codecompass.cluster.repositories import Repositories
-from codecompass.cluster.routing import LibraryRouter
+from codecompass.cluster.routing import KeptViews, LibraryRouter
 from codecompass.cluster.segment_measures import MeasuredStore, StoreMeasures, watch_store
 from codecompass.cluster.sign_in import sign_in
 from codecompass.cluster.sign_in_pages import sign_in_pages
@@ -134,6 +134,7 @@ class LibraryServer:
         self._repositories = Repositories(engine)
         self._sources = Sources(engine)
         self._writes = EngineCalls(WEBHOOKS)
+        self._views = KeptViews()
         self.libraries: Final = Libraries(self._repositories, generations)
         self.authenticator: Final = Authenticator(
             Tokens(engine).find_for_use,
@@ -165,7 +166,7 @@ class LibraryServer:
             traced_as=traced_as(caller.identity, viewer),
             audit=audit_of(caller.identity, viewer, shows_queries=self.launch.settings.access.audit_queries),
             workspaces=LibraryWorkspaces(library, self._answer_settings),
-            router=LibraryRouter(library),
+            router=LibraryRouter(library, self._views),
             commits=LibraryCommits(library, self._answer_settings),
             cold_answers=LibraryAnswers(library, self._answer_settings),
             state=LibraryState(library, self.monitor, self.started_at),

@@ -365,12 +365,13 @@ class FactsReader:
 
     # imports
 
-    def files_importing(self, packages: Sequence[str], separator: str) -> list[int]:
+    def files_importing(self, packages: Collection[str], separator: str) -> list[int]:
         """Returns the files that import one of the packages, or something in one, from outside the workspace; sorted by id."""
-        conditions = " OR ".join(["spec = ? OR substr(spec, 1, ?) = ?"] * len(packages))
-        arguments = [each for name in packages for each in (name, len(name + separator), name + separator)]
-        rows = self._rows(f"SELECT DISTINCT file_id FROM imports WHERE target = '' AND ({conditions})", arguments)
-        return sorted(row[0] for row in rows)
+        names = frozenset(packages)
+        # One pass for all packages: a repository may have hundreds, and each would be compared with each import.
+        rows = self._rows("SELECT spec, file_id FROM imports WHERE target = ''")
+        wanted = {spec for spec in {spec for spec, _ in rows} if not names.isdisjoint(_with_containers(spec, separator))}
+        return sorted({file_id for spec, file_id in rows if spec in wanted}) if wanted else []
 
     def packages(self, ecosystem: str, manifest: str) -> list[PackageRow]:
         """Returns the packages of an ecosystem (`go`, `node`, `cargo`) that files called `manifest` declare, by path."""
@@ -521,6 +522,15 @@ def path_range(directory: str) -> tuple[str, str]:
         return "", "\U0010ffff"
     # '0' is the character after '/'.
     return directory.rstrip("/") + "/", directory.rstrip("/") + "0"
+
+
+def _with_containers(spec: str, separator: str) -> Iterator[str]:
+    """Yields what an import names, and everything that this is in: `a/b/c`, `a`, `a/b`."""
+    yield spec
+    end = spec.find(separator)
+    while end >= 0:
+        yield spec[:end]
+        end = spec.find(separator, end + 1)
 
 
 def _batches(ids: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -1,73 +1,55 @@
-"""Copies of a real index as documents and blocks."""
-
-import base64
-import json
-import zlib
+"""Copies of a real index: which words their summaries have, and what can be asked about one."""
 
 import pytest
 
-from bench.copies import MARK, suffix
-from bench.filling import PIECE_MARK, REPO_MARK, Copy, Real, own_actions, own_files, template_of
-from codecompass.cluster.manifests import FACTS_FILE, TERMS_FILE, block_key
-from codecompass.store.layout import HomeLayout
-from codecompass.store.schema import CHUNK_RECORD
-from codecompass.store.term_counts import TermCounts
+from bench.copies import Owners, suffix
+from bench.filling import copied_summary, samples
+from codecompass.store.index import WorkspaceIndex
+from codecompass.store.word_summary import WordSummary
 from tests.support.workspace import TestWorkspace
 
-RARE = " ".join(f"seldom_{number:04}" for number in range(40))
+RARE = tuple(f"seldomq{one}{two}" for one in "bdfgh" for two in "jklmnpqr")
+COMMON = tuple(f"def common_name(value):\n    return commonword  # a remark about only {each}\n" for each in "abcde")
 
 
 @pytest.fixture
-async def template(tmp_path):
-    workspace = TestWorkspace(tmp_path / "tree", tmp_path / "home")
-    files = {f"{each}.py": f"def common_name_{each}(value):\n    return common_word\n" for each in "abcde"}
-    workspace.write({**files, "rare.md": RARE})
-    await workspace.sync()
-    home = HomeLayout(tmp_path / "home")
-    return template_of(home, Real("real", workspace.project_id, 6))
+async def workspace(tmp_path):
+    made = TestWorkspace(tmp_path / "tree", tmp_path / "home")
+    lines = "".join(f"# a remark about {word} only\n" for word in RARE)
+    made.write({**{f"m{number}.py": text for number, text in enumerate(COMMON)}, "rare.py": f"{lines}def nothing(): pass\n"})
+    await made.sync()
+    return made
 
 
-async def test_a_copy_differs_by_its_ids_and_letters_alone(template):
-    first, second = (b"".join(own_actions(Copy(n, f"{n:016x}", "", template), f"{n:024x}")) for n in (1, 2))
+async def test_an_owned_word_is_in_the_summary_of_its_owner_alone_and_a_common_one_in_all(workspace):
+    owners = Owners(3)
 
-    for text in (first, second):
-        assert not any(mark.encode() in text for mark in (MARK, REPO_MARK, PIECE_MARK))
-    assert b"common_word" in first
-    assert suffix(1).encode() in first
-    for old, new in ((suffix(1), suffix(2)), (f"{1:024x}", f"{2:024x}"), (f'"{1:016x}"', f'"{2:016x}"')):
-        first = first.replace(old.encode(), new.encode())
-    assert first == second
+    summaries = [WordSummary(copied_summary(workspace.layout, owners, turn, suffix(turn))) for turn in range(3)]
 
-
-async def test_the_counts_of_words_are_those_of_the_copy(template, tmp_path):
-    copy = Copy(3, f"{3:016x}", "", template)
-    documents = b"".join(own_actions(copy, "0" * 24)).decode()
-    numbers = [number for number in range(40) if f"seldom_{number:04}{suffix(3)}" in documents]
-    files, blocks = own_files(copy)
-    terms = tmp_path / TERMS_FILE
-    terms.write_bytes(b"".join(content(blocks[key]) for file in files if file.name == TERMS_FILE for key in file.blocks))
-
-    counts = TermCounts(terms)
-    try:
-        assert 0 < len(numbers) < 40
-        for number in range(40):
-            is_changed = number in numbers
-            assert counts.count("body", f"{number:04}{suffix(3)}") == is_changed
-            assert counts.count("body", f"{number:04}") == (not is_changed)
-        assert counts.count("record", CHUNK_RECORD) == template.averages.chunks
-    finally:
-        counts.close()
+    owned = {word: owner for word in RARE if (owner := owners.owner(word)) is not None}
+    assert 0 < len(owned) < len(RARE)
+    for word in RARE:
+        having = [turn for turn, summary in enumerate(summaries) if summary.document_frequency("body", word)]
+        assert having == ([owned[word]] if word in owned else [0, 1, 2])
+    assert all(summary.document_frequency("body", "commonword") == 5 for summary in summaries)
 
 
-async def test_blocks_are_called_by_their_content_and_belong_to_the_copy(template):
-    files, blocks = own_files(Copy(3, f"{3:016x}", "", template))
+async def test_the_summaries_of_all_copies_have_as_many_words_and_differ(workspace):
+    owners = Owners(3)
 
-    assert {file.name for file in files} == {FACTS_FILE, TERMS_FILE}
-    assert {key for file in files for key in file.blocks} == set(blocks)
-    for key, document in blocks.items():
-        assert block_key(content(document)) == key
-        assert json.loads(document)["repo_id"] == f"{3:016x}"
+    contents = [copied_summary(workspace.layout, owners, turn, suffix(turn)) for turn in range(3)]
+
+    assert len(set(contents)) == 3
+    assert len({len(content) for content in contents}) == 1
 
 
-def content(document):
-    return zlib.decompress(base64.b64decode(json.loads(document)["data"]))
+async def test_what_is_asked_about_a_copy_has_one_word_that_only_it_has(workspace):
+    owners = Owners(3)
+    index = WorkspaceIndex(workspace.layout, workspace.project_id)
+    with index.snapshot() as snapshot:
+        names, lines = samples(snapshot, owners)
+    index.close()
+
+    assert all(name.owner == owners.owner(name.text) for name in names)
+    assert {line.text for line in lines} == {f"# a remark about {word} only" for word in RARE if owners.owner(word) is not None}
+    assert all(line.word in line.text and line.owner == owners.owner(line.word) for line in lines)

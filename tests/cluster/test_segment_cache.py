@@ -236,6 +236,33 @@ async def test_copies_take_bounded_space_and_the_least_recently_used_go_first(st
     cache.close()
 
 
+async def test_the_size_of_the_copies_is_what_they_take_on_disk_with_files_that_generations_share(
+    store, cache, workspace, tmp_path
+):
+    first = published(store, workspace)
+    workspace.write({"pkg/module_7.py": "class Changed:\n    pass\n"})
+    await workspace.sync()
+    second = published(store, workspace, "a2", first)
+    other = published(store, workspace, "b1", repo_id="f" * 16)
+
+    steps = (
+        lambda: cache.fetch(first),
+        lambda: cache.words(first),
+        lambda: cache.fetch(second),
+        lambda: cache.fetch(other),
+        lambda: cache.discard("a1"),
+        lambda: cache.fetch(first),
+        lambda: cache.discard("a2"),
+        lambda: cache.discard("b1"),
+        lambda: cache.discard("a1"),
+    )
+
+    for step in steps:
+        step()
+        files = {path.stat().st_ino: path.stat().st_size for path in (tmp_path / "copies").rglob("*") if path.is_file()}
+        assert cache.n_bytes == sum(files.values())
+
+
 async def test_what_a_question_reads_is_not_evicted_meanwhile(store, tmp_path, workspace):
     first = published(store, workspace)
     second = Manifest(**{**_fields(published(store, workspace, "b1", repo_id="fedcba9876543210")), "generation": "g2"})
