@@ -36,7 +36,7 @@ from bench.serving import BenchServer, Call, Load, ask_at_once, serving_embedded
 from bench.table import markdown_table
 from codecompass.cluster.access import Tokens
 from codecompass.cluster.engine import Engine
-from codecompass.cluster.segment_store import open_store
+from codecompass.cluster.stores.opening import open_store
 from codecompass.settings import ClusterSettings
 from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import HomeLayout

@@ -23,8 +23,8 @@ from bench.copies import RARE, Owners, suffix, words_in
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.manifests import Manifest, SegmentFile
 from codecompass.cluster.repositories import RefHead, Repository
-from codecompass.cluster.segment_store import SegmentStore
 from codecompass.cluster.segments import NO_STAMP, WORDS, publish
+from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.store.epochs import compatibility, require_compatible
 from codecompass.store.facts_record import digest_of
 from codecompass.store.index import WorkspaceIndex

@@ -49,7 +49,7 @@ from bench.table import markdown_table
 from codecompass.cluster.access import Tokens
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.repositories import Repositories
-from codecompass.cluster.segment_store import open_store
+from codecompass.cluster.stores.opening import open_store
 from codecompass.settings import ClusterSettings
 from codecompass.store.layout import HomeLayout
 from codecompass.units import GIB, MIB, MILLISECONDS, MINUTES

@@ -25,8 +25,9 @@ from bench.quality.data import Hit, Target, read_lines
 from bench.quality.scores import score_search
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.generations import Generations
-from codecompass.cluster.segment_store import DirectoryStore, SegmentStore
 from codecompass.cluster.segments import publish
+from codecompass.cluster.stores.directory import DirectoryStore
+from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.errors import AmbiguousSymbol
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
