@@ -295,7 +295,9 @@ class AccessSettings(Struct, frozen=True, kw_only=True):
     ] = 7
     page_url: Annotated[
         Text,
-        Meta(description="https:// URL without a path at which people open the web page of the servers. Empty: there is no page."),
+        Meta(
+            description="https:// URL without a path at which people open the web page of the servers. Empty: there is no page."
+        ),
     ] = ""
     page_session_hours: Annotated[
         int,

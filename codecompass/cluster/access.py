@@ -60,7 +60,7 @@ Scope = Literal["questions", "metrics"]
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 
 Use = Scope | Literal["page"]
-"""What is checked against a token's scope. Only sessions of the page have `page`, and nothing else: neither is taken for the other."""
+"""What is checked against a token's scope. Sessions of the page have `page` alone: neither is taken for the other."""
 
 SESSION_SCOPE: Final[tuple[Use, ...]] = ("page",)
 MAX_SESSIONS: Final = 20
