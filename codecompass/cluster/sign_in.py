@@ -6,8 +6,8 @@ page by the authorization code flow with PKCE (RFC 7636).
     the page           -> `address_to_sign_in`, and with the code that the provider sends back `signed_in`: who it is
 
 The server is the provider's client: the ID token comes from the provider's token endpoint over TLS, so its signature need not be
-checked (OpenID Connect Core 3.1.3.7); issuer, audience, expiry and nonce are. The server keeps nothing meanwhile: the device code is
-the client's, and any server can take it. While the provider is away nobody gets a token, and those that exist go on.
+checked (OpenID Connect Core 3.1.3.7); issuer, audience, expiry and nonce are. The server keeps nothing meanwhile: the device code
+is the client's, and any server can take it. While the provider is away nobody gets a token, and those that exist go on.
 """
 
 import base64

@@ -171,7 +171,6 @@ class SigningIn:
 
     async def _tried(self, request: HttpRequest, to: str, work: Callable[[], T]) -> _Done[T] | None:
         """Returns what `work` returns in a thread; None if it failed, and the request is answered."""
-        await request.body()
         try:
             return _Done(await self._calls.run(work, SIGN_IN_SECONDS))
         except SignInRefused as error:
