@@ -66,7 +66,7 @@ async def test_a_permalink_leads_through_the_provider_to_its_lines_whichever_ser
             shown = await browser.follow(begun)
             again = [await browser.get(link) for _ in served]
 
-    assert browser.visited[-1] == link
+    assert browser.visited[-1] == f"{link}#L8"
     assert shown.status == 200
     assert "turn_alpha" in shown.body
     assert 'id="L8"' in shown.body

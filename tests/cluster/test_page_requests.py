@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from codecompass.cluster import calls
-from codecompass.cluster.page.own_requests import PageAddress, page_address, safe_target
+from codecompass.cluster.page.own_requests import PageAddress, page_address, safe_target, with_lines
 from codecompass.cluster.page.permalinks import mark_of
 from codecompass.cluster.page.sessions import Attempt, Cookies, attempt_of, new_attempt
 from codecompass.errors import InvalidInput
@@ -125,6 +125,22 @@ def test_an_address_within_the_page_is_kept(to):
 )
 def test_any_other_address_is_the_search(to):
     assert safe_target(to) == "/ui"
+
+
+@pytest.mark.parametrize(
+    ("to", "expected"),
+    [
+        ("/ui/file?project=a&line=6", "#L6"),
+        ("/ui/file?line=6&last=8", "#L6-L8"),
+        ("/ui/file?line=6&last=6", "#L6"),
+        ("/ui/file?line=6x&last=8", ""),
+        ("/ui/file?project=a", ""),
+        ("/ui/tree?line=6", ""),
+        ("/ui?q=line=6", ""),
+    ],
+)
+def test_who_has_signed_in_is_led_to_the_lines(to, expected):
+    assert with_lines(to) == to + expected
 
 
 @given(st.text())

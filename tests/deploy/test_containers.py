@@ -224,7 +224,7 @@ def test_metrics_of_one_server_are_not_shown_behind_one_address():
     paths = of_kind("Ingress")["codecompass"]["spec"]["rules"][0]["http"]["paths"]
 
     assert ("/", "Exact") in [(each["path"], each["pathType"]) for each in paths]
-    assert [each["path"] for each in paths if each["pathType"] == "Prefix"] == ["/mcp"]
+    assert [each["path"] for each in paths if each["pathType"] == "Prefix"] == ["/mcp", "/ui"]
     assert "deny deny_status 404 if { path -m beg /metrics }" in (DEPLOY / "haproxy.cfg").read_text(encoding="utf-8")
 
 
@@ -255,7 +255,7 @@ def test_people_who_sign_in_reach_a_server_and_workers_have_the_tokens_of_code_h
     [volume] = [each for each in pod["volumes"] if each["name"] == "host-tokens"]
     [mount] = [each for each in worker["volumeMounts"] if each["name"] == "host-tokens"]
 
-    assert {"/login", "/login/token"} <= {each["path"] for each in paths}
+    assert {"/login", "/login/token", "/ui"} <= {each["path"] for each in paths}
     assert volume["secret"]["secretName"] in {each["metadata"]["name"] for each in documents(SECRETS)}
     assert {"name": "CODECOMPASS_CLUSTER_HOST_TOKENS", "value": mount["mountPath"]} in worker["env"]
 

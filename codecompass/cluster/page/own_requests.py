@@ -25,6 +25,8 @@ MAX_TARGET_LENGTH: Final = 2_000
 _OWN_SITES: Final = (None, "same-origin", "none")
 _DEFAULT_PORTS: Final = {"https": 443, "http": 80}
 _COOKIE_ENDS: Final = re.compile("[;,]")
+_LINES: Final = re.compile(r"[?&]line=([1-9][0-9]{0,8})(?=&|$)")
+_LAST: Final = re.compile(r"[?&]last=([1-9][0-9]{0,8})(?=&|$)")
 
 
 class PageAddress(Struct, frozen=True):
@@ -92,6 +94,15 @@ def cookie_of(request: HttpRequest, name: str) -> str:
     pairs = (part.partition("=") for part in _COOKIE_ENDS.split(header))
     found = [value.strip() for key, _, value in pairs if key.strip() == name]
     return found[0] if len(found) == 1 else ""
+
+
+def with_lines(target: str) -> str:
+    """Returns an address within the page that leads to the lines which it names: the provider has lost what followed a `#`."""
+    found = _LINES.search(target) if target.startswith(f"{PAGE_PATH}/file?") else None
+    last = _LAST.search(target)
+    if found is None:
+        return target
+    return f"{target}#L{found[1]}-L{last[1]}" if last is not None and int(last[1]) > int(found[1]) else f"{target}#L{found[1]}"
 
 
 def safe_target(text: str) -> str:

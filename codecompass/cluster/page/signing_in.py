@@ -16,7 +16,7 @@ from codecompass.cluster.access import token_id
 from codecompass.cluster.authentication import Authenticator
 from codecompass.cluster.calls import EngineCalls
 from codecompass.cluster.engine import EngineUnavailable
-from codecompass.cluster.page.own_requests import PageAddress, cookie_of, require_from_page, safe_target
+from codecompass.cluster.page.own_requests import PageAddress, cookie_of, require_from_page, safe_target, with_lines
 from codecompass.cluster.page.sessions import (
     ATTEMPT_COOKIE,
     ATTEMPT_SECONDS,
@@ -167,7 +167,7 @@ class SigningIn:
     async def _enter(self, request: HttpRequest, session: str, to: str) -> None:
         """Gives the browser its new session, in place of any that it had."""
         cookie = self._cookies.header(SESSION_COOKIE, session, self._sessions.seconds)
-        await self._redirect(request, to, cookie, self._cookies.removed(ATTEMPT_COOKIE))
+        await self._redirect(request, with_lines(to), cookie, self._cookies.removed(ATTEMPT_COOKIE))
 
     async def _tried(self, request: HttpRequest, to: str, work: Callable[[], T]) -> _Done[T] | None:
         """Returns what `work` returns in a thread; None if it failed, and the request is answered."""
