@@ -478,8 +478,8 @@ class ClusterSettings(Struct, frozen=True, kw_only=True):
     segments: Annotated[
         PathText,
         Meta(
-            description="Directory that workers and servers share, for finished indexes that servers copy and read themselves. "
-            "Empty: texts are documents of the search engine."
+            description="Directory that workers and servers share: workers write finished indexes to it, and servers copy them. "
+            "An absolute path."
         ),
     ] = ""
     protocols: Annotated[

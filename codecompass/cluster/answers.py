@@ -1,8 +1,8 @@
 """Answers about repositories of an organisation: the workspaces and commits that tools see, for one question of one viewer.
 
 Generations never change, so a workspace has no actor here: each question opens the newest generation in a thread and is answered
-by the same query core as everywhere else. There are no pending changes to wait for, and no jobs. For a
-question to many repositories, one query of the engine first selects those that can answer.
+by the same query core as everywhere else. There are no pending changes to wait for, and no jobs. A
+question to many repositories is put to those whose summaries of words say that they can have an answer.
 """
 
 from collections.abc import Collection, Sequence
@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, overload
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from codecompass.actors.answering import timeout_seconds
 from codecompass.actors.asking import Standing, StoredIndex, TimeLimit, ask, ask_status, options_for
@@ -19,7 +18,7 @@ from codecompass.actors.index_answers import caller_has_left
 from codecompass.actors.job_state import JobHandle
 from codecompass.actors.messages import CancelJob, Query, Settle, Settled, StartJob
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
-from codecompass.cluster.concerned import concerned, is_in_segments
+from codecompass.cluster.concerned import concerned
 from codecompass.cluster.library import Library, unknown
 from codecompass.cluster.repositories import RefHead, Repository
 from codecompass.cluster.routing import indexed_by_workers, needs_clone, needs_history, shown_names
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from codecompass.query.commit_question import CommitQuestion
 
 GRACE_SECONDS: Final = 5 * SECONDS
-"""How much longer than its `timeout_ms` a question may take, to fetch the facts of a generation that are not cached yet."""
+"""How much longer than its `timeout_ms` a question may take, to fetch the files of a generation that are not here yet."""
 
 SUMMARIES_SHARE: Final = 0.3
 """How much of the time for samples may go into reading the summaries."""
@@ -145,17 +144,15 @@ class RepositoryWorkspace:
         head = repository.heads.get(ref)
         if head is None:
             return self._without_index(asked, repository, ref)
-        options = replace(options_for(asked, self._settings.options), saves_work=not head.in_segments)
+        options = options_for(asked, self._settings.options)
         limit = timeout_seconds(request, self._settings.timeout)
         search = TimeLimit(seconds=min(limit, seconds or limit), is_dropped=caller_has_left)
 
         def work(snapshot: Snapshot) -> Reply:
             return ask(self._generation(snapshot, repository, ref, head), asked, options, search)
 
-        # Scores of several repositories are hardly comparable anyway, and there is less time for each.
-        is_exact = not asked.n_merged
         longest = limit + GRACE_SECONDS if seconds is None else seconds
-        return await self._library.read(repository, head, work, longest, is_exact=is_exact)
+        return await self._library.read(repository, head, work, longest)
 
     def _without_index(self, asked: Query, repository: Repository, ref: str) -> Reply:
         if isinstance(asked.request, IndexStatus):
@@ -290,7 +287,7 @@ def _head_name(repository: Repository, ref: str) -> str | None:
 
 
 class LibraryAnswers:
-    """Implements `services.ManyAnswers` for repositories in the engine."""
+    """Implements `services.ManyAnswers` for the repositories of a viewer."""
 
     def __init__(self, library: Library, settings: AnswerSettings) -> None:
         self._library = library
@@ -319,24 +316,12 @@ class LibraryAnswers:
     async def sample(
         self, projects: Sequence[Project], words: str, seconds: float, found: dict[str, SearchEvidence | CodeCompassError]
     ) -> None:
-        """Puts a sample of each repository, or an error, into `found`: with one query of the engine for all, and from the indexes
-        of those in segments that have most of the words by their summaries."""
+        """Puts a sample of each repository, or an error, into `found`, from the indexes of those that have most of the words by
+        their summaries."""
         wanted = {project.project_id for project in projects}
         repositories = [each for each in await self._library.repositories() if each.repo_id in wanted]
-        published = [each for each in repositories if is_in_segments(each)]
-        async with open_nursery() as nursery:
-            nursery.start_soon(self._sample_segments, published, words, seconds, found)
-            nursery.start_soon(self._sample_by_engine, projects, repositories, words, seconds, found)
-
-    async def _sample_segments(
-        self,
-        repositories: Sequence[Repository],
-        words: str,
-        seconds: float,
-        found: dict[str, SearchEvidence | CodeCompassError],
-    ) -> None:
-        if not repositories:
-            return
+        gone = wanted - {each.repo_id for each in repositories}
+        found.update({repo_id: unknown(repo_id) for repo_id in gone})
         best, others = expected_of(words, await self._library.summaries(repositories, SUMMARIES_SHARE * seconds))
         found.update(others)
         # What is known to have the words comes first: the others may take all the time.
@@ -353,28 +338,10 @@ class LibraryAnswers:
                     if head is None:
                         raise IndexNotReady(NOT_INDEXED)
                     work = partial(sample_evidence, query=words)
-                    found[repo_id] = await self._library.read(repository, head, work, SAMPLE_SHARE * seconds, is_exact=False)
+                    found[repo_id] = await self._library.read(repository, head, work, SAMPLE_SHARE * seconds)
                 except CodeCompassError as error:
                     found[repo_id] = error
 
         async with open_nursery() as nursery:
             for _ in range(MAX_SAMPLES_AT_ONCE):
                 nursery.start_soon(sample_in_turn)
-
-    async def _sample_by_engine(
-        self,
-        projects: Sequence[Project],
-        all_repositories: Sequence[Repository],
-        words: str,
-        seconds: float,
-        found: dict[str, SearchEvidence | CodeCompassError],
-    ) -> None:
-        repositories = [each for each in all_repositories if not is_in_segments(each)]
-        told = await self._library.sample(repositories, words, seconds)
-        gone = {project.project_id for project in projects} - {each.repo_id for each in all_repositories}
-        found.update({repo_id: unknown(repo_id) for repo_id in gone})
-        for each in repositories:
-            # Repositories that are not among the best matches get an empty sample.
-            has_nothing = SearchEvidence(n_texts=0, words=(), hits=())
-            is_indexed = each.default_head is not None
-            found[each.repo_id] = told.get(each.repo_id, has_nothing) if is_indexed else IndexNotReady(NOT_INDEXED)

@@ -10,7 +10,7 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Literal, TypeVar
 from urllib.parse import quote, urlsplit
@@ -21,7 +21,7 @@ from msgspec import Struct
 from opensearchpy.serializer import Serializer
 
 from codecompass.cluster.engine_login import EngineLogin, client_arguments
-from codecompass.cluster.schema import CLUSTER_VERSION, COPIES, IndexNames, JsonObject, index_bodies
+from codecompass.cluster.schema import COPIES, FORMAT, IndexNames, JsonObject, index_bodies
 from codecompass.errors import CodeCompassError, InvalidInput
 from codecompass.remote.address import with_hidden_user
 from codecompass.units import MINUTES, SECONDS
@@ -40,9 +40,6 @@ FIRST_PAUSE_SECONDS: Final = 0.25 * SECONDS
 LONGEST_PAUSE_SECONDS: Final = 10 * SECONDS
 LOOK_SECONDS: Final = 0.5 * SECONDS
 """Interval of the checks whether the work was abandoned meanwhile."""
-
-VIEW_KEPT: Final = "2m"
-"""How long the engine keeps a scroll open between two pages."""
 
 MAX_LISTED: Final = 10_000
 """Documents of one page: the engine's own limit (`index.max_result_window`)."""
@@ -131,7 +128,7 @@ class Engine:
         urls: Sequence[str],
         *,
         prefix: str = "codecompass",
-        version: int = CLUSTER_VERSION,
+        version: str = FORMAT,
         login: EngineLogin = EngineLogin(),  # noqa: B008 (frozen)
         timeout: float = REQUEST_SECONDS,
         patience: float = PATIENCE_SECONDS,
@@ -304,76 +301,15 @@ class Engine:
 
     # search
 
-    def search(
-        self, index: str, body: JsonObject | bytes, *, routing: str = "", copy: str = "", timeout: float | None = None
-    ) -> JsonObject:
-        """Returns the engine's answer to a search, from any copies of the shards or from those of the node `copy`.
+    def search(self, index: str, body: JsonObject) -> JsonObject:
+        """Returns the engine's answer to a search.
 
         Raises EngineUnavailable if a shard did not answer: a partial answer is never returned.
         """
         params: dict[str, object] = {"allow_partial_search_results": "false"}
-        if routing:
-            params["routing"] = routing
-        if copy:
-            params["preference"] = f"_only_nodes:{copy}"
-        said: JsonObject = self._request("POST", f"/{index}/_search", body, params=params, timeout=timeout)
+        said: JsonObject = self._request("POST", f"/{index}/_search", body, params=params)
         if said.get("timed_out"):
             raise EngineUnavailable("the search engine was too slow. Ask again, or for less.")
-        return said
-
-    def copies(self, index: str, routing: str) -> list[str]:
-        """Returns the nodes with a copy of the shards of this routing that can answer searches."""
-        said = self._request("GET", f"/{index}/_search_shards", params={"routing": routing})
-        return sorted({copy["node"] for shard in said["shards"] for copy in shard if copy["state"] != "INITIALIZING"})
-
-    def shard(self, index: str, routing: str) -> int:
-        """Returns the number of the shard with the documents of this routing, which never changes."""
-        said = self._request("GET", f"/{index}/_search_shards", params={"routing": routing})
-        number: int = said["shards"][0][0]["shard"]
-        return number
-
-    def search_all(
-        self, index: str, bodies: Sequence[JsonObject], *, routing: str | Sequence[str] = "", is_of_one_copy: bool = False
-    ) -> list[JsonObject]:
-        """Returns the answers to several searches of one index, sent in one request. `routing` is one for all or one for each.
-
-        With `is_of_one_copy` the same copy of a shard answers all of them; different calls get different copies.
-        """
-        routings = [routing] * len(bodies) if isinstance(routing, str) else routing
-        # The engine chooses the copy by a hash of this string, as long as all nodes that it knows of are up.
-        choice = {"preference": f"c{self._random.getrandbits(32)}"} if is_of_one_copy else {}
-        lines = b"".join(
-            msgspec.json.encode({"routing": each, "allow_partial_search_results": False, **choice} if each else choice)
-            + b"\n"
-            + msgspec.json.encode(body)
-            + b"\n"
-            for each, body in zip(routings, bodies, strict=True)
-        )
-        answers: list[JsonObject] = self._request("POST", f"/{index}/_msearch", lines)["responses"]
-        for answer in answers:
-            if "error" in answer:
-                raise EngineUnavailable(f"the search engine could not search ({_reason(answer)}). Ask again.")
-        return answers
-
-    def all_hits(self, index: str, query: JsonObject, *, routing: str = "") -> Iterator[JsonObject]:
-        """Yields a hit for every document that a query finds, in no order, with `_seq_no` and `_primary_term` for compare-and-set
-        and without its content. All hits are of one point in time, before the first is yielded."""
-        params: dict[str, object] = {"scroll": VIEW_KEPT, **({"routing": routing} if routing else {})}
-        body: JsonObject = {"query": query, "size": MAX_LISTED, "_source": False, "seq_no_primary_term": True, "sort": ["_doc"]}
-        said = self._request("POST", f"/{index}/_search", body, params=params, timeout=WRITE_SECONDS)
-        try:
-            while hits := said["hits"]["hits"]:
-                yield from hits
-                more = {"scroll": VIEW_KEPT, "scroll_id": said["_scroll_id"]}
-                said = self._request("POST", "/_search/scroll", more, timeout=WRITE_SECONDS)
-        finally:
-            # A scroll that is not deleted here expires.
-            with contextlib.suppress(EngineUnavailable, _Missing):
-                self._request("DELETE", "/_search/scroll", {"scroll_id": said["_scroll_id"]})
-
-    def term_statistics(self, index: str, body: JsonObject, *, routing: str) -> JsonObject:
-        """Returns a shard's statistics for the words of an artificial document (the engine's term vectors)."""
-        said: JsonObject = self._request("POST", f"/{index}/_termvectors", body, params={"routing": routing, "realtime": "false"})
         return said
 
     # writing
@@ -389,14 +325,12 @@ class Engine:
         else:
             attempt()
 
-    def write(
-        self, index: str, actions: Sequence[bytes], *, routing: str = "", is_given_up: Callable[[], bool] = lambda: False
-    ) -> None:
+    def write(self, index: str, actions: Sequence[bytes], *, is_given_up: Callable[[], bool] = lambda: False) -> None:
         """Sends one bulk request, and sends rejected actions again while the client's patience lasts."""
         left = list(actions)
 
         def attempt() -> None:
-            params = {"routing": routing, "timeout": "30s"} if routing else {"timeout": "30s"}
+            params = {"timeout": "30s"}
             said = self._request("POST", f"/{index}/_bulk", b"".join(left), params=params, timeout=WRITE_SECONDS)
             if not said["errors"]:
                 left.clear()

@@ -1,7 +1,7 @@
 """The work of a worker on a repository that it has claimed: fetch, index and publish, and remove retired generations.
 
     list the remote's refs -> fetch commits into the mirror -> for each ref that moved: build the index of its commit, as a fork
-    of the nearest one here -> write a generation to the engine -> make it visible by one compare-and-set
+    of the nearest one here -> write a generation to the store of segments -> make it visible by one compare-and-set
 
 Nothing is visible before the last step, which fails if the lease was lost. A generation that was not published is noted in
 `retired`, by this worker or by the one that takes the lease over.
@@ -24,14 +24,14 @@ from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_context import JobContext, JobOrder
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.cluster.engine import Engine, EngineUnavailable
-from codecompass.cluster.generations import Generations
+from codecompass.cluster.generations import ManifestReader
 from codecompass.cluster.leases import Claim, with_attempt
 from codecompass.cluster.manifests import Manifest
-from codecompass.cluster.publishing import publish, publish_segments
 from codecompass.cluster.remote_refs import MAX_REFS, RemoteRef, Selection, select_refs
 from codecompass.cluster.remotes import Mirror, RemoteLimits, list_remote
 from codecompass.cluster.repositories import Change, RefHead, Repository, RepositoryFailure
 from codecompass.cluster.segment_store import SegmentStore
+from codecompass.cluster.segments import publish
 from codecompass.cluster.sweeping import sweep
 from codecompass.cluster.worker_home import WorkerHome
 from codecompass.cluster.worker_measures import WorkerMeasures
@@ -49,7 +49,7 @@ class TurnResources(Struct, frozen=True, kw_only=True):
     """Resources that the turns of one worker share."""
 
     engine: Engine
-    generations: Generations
+    manifests: ManifestReader
     home: WorkerHome
     pool: WorkerPool
     limits: IndexLimits
@@ -60,8 +60,8 @@ class TurnResources(Struct, frozen=True, kw_only=True):
     owner: str
     """Host and process, for people."""
     measures: WorkerMeasures
-    store: SegmentStore | None = None
-    """Where finished indexes are published; None if their texts are published as documents of the engine."""
+    store: SegmentStore
+    """Where finished indexes are published."""
 
 
 class Turn:
@@ -130,7 +130,7 @@ class Turn:
 
     def _is_as_now(self, head: RefHead) -> bool:
         """Whether a head was published as this worker would do it now."""
-        return head.made_by == MADE_BY and head.in_segments == (self._resources.store is not None)
+        return head.made_by == MADE_BY
 
     async def _resolve(self, mirror: Mirror, ref: RemoteRef) -> NamedCommit | None:
         """Returns the fetched commit, which may be newer than the listed one, or None for a tag of something else."""
@@ -159,7 +159,7 @@ class Turn:
         return is_usable and head.commit == commit.commit and self._is_as_now(head)
 
     async def _index(self, ref: RemoteRef, commit: NamedCommit, mirror: Mirror) -> RefHead:
-        """Builds the index of a commit and writes it to the engine as a generation that is not visible yet."""
+        """Builds the index of a commit and writes it to the store as a generation that is not visible yet."""
         resources, repo_id = self._resources, self._begun.repo_id
         began = time.monotonic()
         context = JobContext(
@@ -195,34 +195,14 @@ class Turn:
             symbol_count=report.symbol_count,
             source_bytes=report.source_bytes,
             made_by=MADE_BY,
-            in_segments=resources.store is not None,
         )
 
-    async def _write(self, generation: str, ref: RemoteRef, commit: NamedCommit) -> dict[str, int | bool]:
+    async def _write(self, generation: str, ref: RemoteRef, commit: NamedCommit) -> dict[str, int]:
         """Writes the index of a commit as a generation, and returns what was written, for the log."""
         resources, repo_id = self._resources, self._begun.repo_id
         previous, layout = await self._previous(ref.name), resources.home.project(repo_id).commit(commit.commit)
-        if resources.store is None:
-            in_engine = partial(
-                publish,
-                resources.engine,
-                resources.generations.cache,
-                repo_id=repo_id,
-                generation=generation,
-                previous=previous,
-                layout=layout,
-                project_id=repo_id,
-                checkpoint=trio.from_thread.check_cancelled,
-            )
-            counts = (await trio.to_thread.run_sync(in_engine, limiter=resources.threads)).counts
-            return {
-                "files_written": counts.files,
-                "documents": counts.documents,
-                "blocks": counts.blocks,
-                "is_whole": counts.is_whole,
-            }
         in_store = partial(
-            publish_segments,
+            publish,
             resources.engine,
             resources.store,
             repo_id=repo_id,
@@ -242,7 +222,7 @@ class Turn:
         if head is None or not self._is_as_now(head) or (self._is_rebuild and head.generation not in self._fresh):
             return None
         try:
-            read = partial(self._resources.generations.manifest, head.generation)
+            read = partial(self._resources.manifests.manifest, head.generation)
             return await trio.to_thread.run_sync(read, limiter=self._resources.threads)
         except (IndexNotReady, IndexIncompatible, IndexDamaged):
             return None
@@ -278,9 +258,10 @@ class Turn:
 
 
 async def remove_retired(resources: TurnResources, claim: Claim, ripe: Collection[str]) -> Change:
-    """Removes all documents of a repository except those of its heads and of retired generations that are not in `ripe`.
+    """Removes what was published of a repository except its heads and the retired generations that are not in `ripe`.
 
-    Returns the change of the document with which to release the repository. Raises LeaseLost, EngineUnavailable, IndexDamaged.
+    Returns the change of the document with which to release the repository. Raises LeaseLost, EngineUnavailable, IndexDamaged,
+    StoreUnavailable.
     """
     repository = claim.repository
     keep = {head.generation for head in repository.heads.values()} | (set(repository.retired) - set(ripe))
@@ -288,15 +269,15 @@ async def remove_retired(resources: TurnResources, claim: Claim, ripe: Collectio
         partial(
             sweep,
             resources.engine,
+            resources.store,
             repository.repo_id,
             keep,
             confirm=claim.renew,
             checkpoint=trio.from_thread.check_cancelled,
-            store=resources.store,
         ),
         limiter=resources.threads,
     )
-    structlog.get_logger(__name__).info("retired_removed", repository=repository.name, generations=len(ripe), documents=n_removed)
+    structlog.get_logger(__name__).info("retired_removed", repository=repository.name, generations=len(ripe), removed=n_removed)
     return partial(_without, frozenset(ripe))
 
 

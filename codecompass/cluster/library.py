@@ -19,11 +19,8 @@ from codecompass.cluster.access import Viewer, visible
 from codecompass.cluster.calls import EngineCalls
 from codecompass.cluster.generations import Generations
 from codecompass.cluster.repositories import RefHead, Repositories, Repository
-from codecompass.cluster.repository_samples import Across
 from codecompass.errors import IndexDamaged, IndexNotReady, ProjectNotFound
-from codecompass.protocol.replies import SearchEvidence
 from codecompass.store.snapshot import Snapshot
-from codecompass.store.text_queries import Narrowing
 from codecompass.store.word_summary import WordSummary
 from codecompass.units import SECONDS
 
@@ -39,7 +36,7 @@ SUMMARIES_SHARE: Final = 0.5
 """How much of the time for choosing repositories may go into fetching their summaries; of the others nothing is known then."""
 
 QUESTIONS: Final = 16
-"""Threads that read snapshots. They wait for the engine most of the time."""
+"""Threads that read snapshots."""
 
 T = TypeVar("T")
 
@@ -47,10 +44,9 @@ T = TypeVar("T")
 class Libraries:
     """State that the questions of all viewers share. Its methods check no access; `Library` does."""
 
-    def __init__(self, repositories: Repositories, generations: Generations, across: Across) -> None:
+    def __init__(self, repositories: Repositories, generations: Generations) -> None:
         self._repositories = repositories
         self._generations = generations
-        self._across = across
         self.lookups: Final = EngineCalls(LOOKUPS)
         self.questions: Final = EngineCalls(QUESTIONS)
         self.fetches: Final = EngineCalls(FETCHES, "store of segments")
@@ -81,17 +77,15 @@ class Libraries:
         found = await self.lookups.run(lambda: self._repositories.get_several(repo_ids))
         return [each for each in found if not each.is_removed]
 
-    async def read(self, head: RefHead, work: Callable[[Snapshot], T], seconds: float, *, is_exact: bool) -> T:
-        """Runs `work` on a snapshot of a generation in a thread and returns its result; `is_exact` as for `EngineText`.
-
-        The files of a generation in segments are fetched first, once for all questions that wait for them.
-        """
+    async def read(self, head: RefHead, work: Callable[[Snapshot], T], seconds: float) -> T:
+        """Runs `work` on a snapshot of a generation in a thread and returns its result. The files of the generation are fetched
+        first, once for all questions that wait for them."""
         generation, until = head.generation, trio.current_time() + seconds
-        if head.in_segments and not self._generations.is_here(generation):
+        if not self._generations.is_here(generation):
             await self.fetches.run_shared(generation, lambda: self._generations.fetch(generation), seconds)
 
         def in_thread() -> T:
-            with self._generations.snapshot(generation, is_exact=is_exact) as snapshot:
+            with self._generations.snapshot(generation) as snapshot:
                 return work(snapshot)
 
         def in_thread_again() -> T:
@@ -105,15 +99,11 @@ class Libraries:
         return await self.questions.run(in_thread_again, max(0.0, until - trio.current_time()))
 
     async def summaries(self, generations: Mapping[str, str], seconds: float) -> Mapping[str, WordSummary]:
-        """Returns the word summaries of generations in segments, by the keys of `generations`, of those that are here or were
+        """Returns the word summaries of generations, by the keys of `generations`, of those that are here or were
         fetched in time."""
         until = time.monotonic() + seconds * SUMMARIES_SHARE
         read = partial(self._generations.summaries, generations, lambda: time.monotonic() > until)
         return await self.fetches.run(read, seconds)
-
-    async def ask_across(self, work: Callable[[Across], T], seconds: float) -> T:
-        """Runs `work`, which queries many generations, in a thread and returns its result."""
-        return await self.questions.run(lambda: panics_as_errors(work)(self._across), seconds)
 
 
 class Library:
@@ -145,23 +135,21 @@ class Library:
         """Returns what `newest` has returned for a repository, or None if it was not called. Never waits."""
         return self._newest.get(repo_id)
 
-    async def read(
-        self, repository: Repository, head: RefHead, work: Callable[[Snapshot], T], seconds: float, *, is_exact: bool = True
-    ) -> T:
-        """Runs `work` on a snapshot of one head in a thread and returns its result; `is_exact` as for `EngineText`.
+    async def read(self, repository: Repository, head: RefHead, work: Callable[[Snapshot], T], seconds: float) -> T:
+        """Runs `work` on a snapshot of one head in a thread and returns its result.
 
         If the generation was replaced and removed meanwhile, its successor is read instead. Raises what `Generations.snapshot`
         and `work` raise, EngineUnavailable after `seconds`, ProjectNotFound as `newest` does.
         """
         self._require_visible(repository, head)
         try:
-            return await self._libraries.read(head, work, seconds, is_exact=is_exact)
+            return await self._libraries.read(head, work, seconds)
         except (IndexNotReady, IndexDamaged):
             self._newest.pop(repository.repo_id, None)
             again = _successor(repository, head, await self.newest(repository.repo_id))
             if again is None or again.generation == head.generation:
                 raise
-            return await self._libraries.read(again, work, seconds, is_exact=is_exact)
+            return await self._libraries.read(again, work, seconds)
 
     async def look_up(self, repo_ids: Collection[str]) -> None:
         """Reads the states of repositories at once, for `newest`. Raises EngineUnavailable."""
@@ -171,50 +159,11 @@ class Library:
             self._newest.update({each.repo_id: each for each in visible(self.viewer, newest)})
 
     async def summaries(self, repositories: Iterable[Repository], seconds: float) -> Mapping[str, WordSummary]:
-        """Returns the word summaries of the newest generations of those of the repositories that are in segments, by id, as far
-        as they can be had in time. Raises EngineUnavailable."""
+        """Returns the word summaries of the newest generations of repositories, by id, as far as they can be had in time. Raises
+        EngineUnavailable."""
         shown = visible(self.viewer, repositories)
-        heads = {each.repo_id: head for each in shown if (head := each.default_head) is not None and head.in_segments}
-        generations = {repo_id: head.generation for repo_id, head in heads.items()}
+        generations = {each.repo_id: head.generation for each in shown if (head := each.default_head) is not None}
         return await self._libraries.summaries(generations, seconds) if generations else {}
-
-    async def sample(self, repositories: Iterable[Repository], words: str, seconds: float) -> Mapping[str, SearchEvidence]:
-        """Returns samples of the repositories that match the words of a question best, by id, and reads the states of these at
-        once, for `newest`. Raises EngineUnavailable."""
-        generations = self._generations_of(repositories)
-        if not generations:
-            return {}
-        found = await self._libraries.ask_across(lambda across: across.sample(generations, words), seconds)
-        await self.look_up(found)
-        return found
-
-    async def defining(self, repositories: Iterable[Repository], name: str, seconds: float) -> Collection[str]:
-        """Returns the ids of repositories as `Across.defining` does."""
-        generations = self._generations_of(repositories)
-        return await self._libraries.ask_across(lambda across: across.defining(generations, name), seconds)
-
-    async def resembling(self, repositories: Iterable[Repository], name: str, seconds: float) -> Collection[str]:
-        """Returns the ids of repositories as `Across.resembling` does."""
-        generations = self._generations_of(repositories)
-        return await self._libraries.ask_across(lambda across: across.resembling(generations, name), seconds)
-
-    async def listing(self, repositories: Iterable[Repository], query: str, seconds: float) -> Collection[str] | None:
-        """Returns the ids of repositories as `Across.listing` does."""
-        generations = self._generations_of(repositories)
-        return await self._libraries.ask_across(lambda across: across.listing(generations, query), seconds)
-
-    async def holding(self, repositories: Iterable[Repository], narrowing: Narrowing, seconds: float) -> Collection[str]:
-        """Returns the ids of the repositories with chunks that an exact scan would read. Raises EngineUnavailable."""
-        generations = self._generations_of(repositories)
-        return await self._libraries.ask_across(lambda across: across.holding(generations, narrowing), seconds)
-
-    def _generations_of(self, repositories: Iterable[Repository]) -> dict[str, str]:
-        """Returns the default generation of each repository that the viewer may see and whose documents are in the engine, by
-        id."""
-        shown = visible(self.viewer, repositories)
-        return {
-            each.repo_id: head.generation for each in shown if (head := each.default_head) is not None and not head.in_segments
-        }
 
     def _require_visible(self, repository: Repository, head: RefHead) -> None:
         if not visible(self.viewer, (repository,)) or head not in repository.heads.values():

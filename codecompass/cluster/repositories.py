@@ -57,8 +57,6 @@ class RefHead(Struct, frozen=True, kw_only=True):
     source_bytes: int
     made_by: tuple[int, int] = (0, 0)
     """SCHEMA_VERSION and PARSER_VERSION of the program that built the index."""
-    in_segments: bool = False
-    """Whether its generation is in the store of segments, and not in documents of the engine."""
 
 
 class Lease(Struct, frozen=True, kw_only=True):

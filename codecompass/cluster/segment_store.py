@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from codecompass.cluster.engine import EngineUnavailable
+from codecompass.cluster.schema import FORMAT
 from codecompass.errors import InvalidInput
 from codecompass.settings import ClusterSettings
 from codecompass.store.layout import DIRECTORY_MODE, FILE_MODE, sync_directory
@@ -160,14 +161,18 @@ class DirectoryStore:
             ) from error
 
 
-def open_store(settings: ClusterSettings) -> SegmentStore | None:
-    """Returns the store that the settings name; None if texts are documents of the engine. Raises InvalidInput."""
+def open_store(settings: ClusterSettings) -> SegmentStore:
+    """Returns the store that the settings name. Raises InvalidInput if they name none."""
     if not settings.segments:
-        return None
+        raise InvalidInput(
+            "no store of segments. Set cluster.segments (CODECOMPASS_CLUSTER_SEGMENTS) to the directory that workers and servers "
+            "share.",
+            field="cluster.segments",
+        )
     root = Path(settings.segments)
     if not root.is_absolute():
         raise InvalidInput("cluster.segments must be the absolute path of a directory.", field="cluster.segments")
-    return DirectoryStore(root, settings.prefix)
+    return DirectoryStore(root, f"{settings.prefix}-v{FORMAT}")
 
 
 def _part(name: str) -> str:

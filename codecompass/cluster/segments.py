@@ -1,4 +1,4 @@
-"""Segments of a generation: the finished files of its index, written to the store by a worker and listed in the manifest.
+"""Publishes an index: its finished files become objects in the store of segments, and their list a manifest in the engine.
 
     text/*      the files of tantivy's index
     facts.db    symbols, imports and files, with base.db if they are the overlay of a fork
@@ -9,17 +9,25 @@ An object lies under the generation that wrote it. Later generations refer to it
 lease was lost can only remove what no head needs, however late it resumes.
 """
 
+import os
+import tempfile
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
-from codecompass.cluster.manifests import SegmentFile
+from codecompass.cluster.engine import Conflict, Engine
+from codecompass.cluster.manifests import BASE_FILE, FACTS_FILE, Manifest, SegmentFile
 from codecompass.cluster.segment_store import SegmentStore
+from codecompass.errors import IndexNotReady
+from codecompass.store.databases import base_path, log_size, settle
 from codecompass.store.epochs import require_compatible
 from codecompass.store.facts_record import digest_of
+from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import ProjectLayout
+from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot
 from codecompass.store.word_summary import summary_of
 
@@ -36,6 +44,68 @@ class WrittenSegments(Struct, frozen=True):
     files: tuple[SegmentFile, ...]
     n_written: int
     written_bytes: int
+
+
+class Published(Struct, frozen=True):
+    """A generation that is completely written, to be named in the repository's document."""
+
+    manifest: Manifest
+    n_written: int
+    """Files that the store did not have."""
+    written_bytes: int
+
+
+def publish(
+    engine: Engine,
+    store: SegmentStore,
+    *,
+    repo_id: str,
+    generation: str,
+    previous: Manifest | None,
+    layout: ProjectLayout,
+    project_id: str,
+    checkpoint: Callable[[], None] = lambda: None,
+) -> Published:
+    """Writes the files of the index in `layout`, which nobody else may be writing, to the store, and their list to the engine, as
+    `generation` (a new random name).
+
+    `previous` is the generation of a head of the repository, of the same ref or a similar one. `checkpoint` is called before each
+    file and may raise, which ends the publication. Raises StoreUnavailable, EngineUnavailable if the engine accepted nothing for
+    the client's patience, EngineRefused, and what reading the index raises.
+    """
+    index = WorkspaceIndex(layout, project_id)
+    try:
+        with index.snapshot() as snapshot, tempfile.TemporaryDirectory(prefix="codecompass-publish-") as scratch:
+            if snapshot.meta.completeness != "complete":
+                raise IndexNotReady("the index is not complete yet. Publish it when its job has ended.")
+            written = write_segments(
+                store,
+                repo_id=repo_id,
+                generation=generation,
+                snapshot=snapshot,
+                layout=layout,
+                facts=facts_files(layout),
+                previous=() if previous is None else previous.segments,
+                scratch=Path(scratch),
+                checkpoint=checkpoint,
+            )
+            manifest = Manifest(
+                generation=generation,
+                repo_id=repo_id,
+                project_id=project_id,
+                made_at=time.time(),
+                meta=snapshot.meta,
+                schema_version=SCHEMA_VERSION,
+                parser_version=PARSER_VERSION,
+                segments=written.files,
+            )
+        try:
+            engine.patiently(lambda: engine.put(engine.names.manifests, generation, manifest.packed(), expected=None))
+        except Conflict as error:
+            raise ValueError(f"there is a generation {generation} already") from error
+        return Published(manifest, written.n_written, written.written_bytes)
+    finally:
+        index.close()
 
 
 def write_segments(
@@ -105,3 +175,13 @@ def _files(
     summary = scratch / WORDS
     summary.write_bytes(summary_of(snapshot, NO_STAMP))
     yield WORDS, summary, digest_of(summary)
+
+
+def facts_files(layout: ProjectLayout) -> dict[str, Path]:
+    """Returns the files of the facts by name; nobody may be writing them. Raises IndexNotReady if SQLite's log is not empty."""
+    facts = layout.facts(require_compatible(layout).epoch)
+    settle(facts)
+    if log_size(facts):
+        raise IndexNotReady("the index is still being written. Publish it when its job has ended.")
+    base = base_path(facts)
+    return {FACTS_FILE: facts} | ({BASE_FILE: base} if os.path.lexists(base) else {})

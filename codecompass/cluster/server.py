@@ -44,9 +44,7 @@ from codecompass.cluster.library import LOOKUPS, Libraries
 from codecompass.cluster.page.door import OrganisationPage
 from codecompass.cluster.page.own_requests import PageAddress, page_address
 from codecompass.cluster.repositories import Repositories
-from codecompass.cluster.repository_samples import Across
 from codecompass.cluster.routing import LibraryRouter
-from codecompass.cluster.scoring import EngineRarities
 from codecompass.cluster.segment_store import open_store
 from codecompass.cluster.sign_in import sign_in
 from codecompass.cluster.sign_in_pages import sign_in_pages
@@ -141,7 +139,7 @@ class LibraryServer:
         self._repositories = Repositories(engine)
         self._sources = Sources(engine)
         self._writes = EngineCalls(WEBHOOKS)
-        self.libraries: Final = Libraries(self._repositories, generations, Across(engine, EngineRarities(engine)))
+        self.libraries: Final = Libraries(self._repositories, generations)
         self.tokens: Final = Tokens(engine)
         self.authenticator: Final = Authenticator(
             self.tokens.find_for_use,
@@ -230,7 +228,7 @@ async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibrarySer
     store = open_store(settings.cluster)
     try:
         with guard_mapped_files(launch.cache) as mapped_files:
-            opened = open_generations(engine, launch.cache, settings.server.cache_bytes, store, mapped_files)
+            opened = open_generations(engine, store, launch.cache, settings.server.cache_bytes, mapped_files)
             workers = open_worker_pool(PAGE_WORKERS)
             async with opened as generations, workers as page_workers, open_nursery() as nursery:
                 server = LibraryServer(launch, engine, generations, page_workers)

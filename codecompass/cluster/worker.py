@@ -32,7 +32,7 @@ from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.cluster.catalog import prepare
 from codecompass.cluster.engine import Engine, EngineUnavailable
 from codecompass.cluster.fetch_and_publish import MADE_BY, Turn, TurnResources, remove_retired
-from codecompass.cluster.generations import open_generations
+from codecompass.cluster.generations import ManifestReader
 from codecompass.cluster.hosts.sources import Sources
 from codecompass.cluster.hosts.watch import SourceSchedule, watch_sources
 from codecompass.cluster.leases import RENEWALS, Claim, LeaseLost, claim, failed
@@ -102,13 +102,13 @@ async def run_worker(
     times = chosen.times or Times(poll=settings.cluster.poll_seconds)
     remotes = chosen.remotes or RemoteLimits(protocols=settings.cluster.protocols, max_bytes=settings.cluster.max_repository_size)
     local = WorkerHome(home, settings.cluster.prefix)
+    store = open_store(settings.cluster)
     await trio.to_thread.run_sync(engine.prepare)
-    facts = await trio.to_thread.run_sync(local.facts_directory)
     pool_size = settings.index.workers or default_pool_size()
-    async with open_worker_pool(pool_size) as pool, open_generations(engine, facts) as generations:
+    async with open_worker_pool(pool_size) as pool:
         resources = TurnResources(
             engine=engine,
-            generations=generations,
+            manifests=ManifestReader(engine),
             home=local,
             pool=pool,
             limits=index_limits(settings.index),
@@ -117,7 +117,7 @@ async def run_worker(
             threads=trio.CapacityLimiter(2 * chosen.jobs),
             owner=f"{platform.node()} process {os.getpid()}",
             measures=chosen.measures or WorkerMeasures(),
-            store=open_store(settings.cluster),
+            store=store,
         )
         schedule = Schedule(trio.current_time, local.has, made_by=MADE_BY, times=times)
         worker = _Worker(resources, schedule, settings, chosen)

@@ -2,13 +2,11 @@
 
     <home>/cluster/<prefix>/projects/<repo_id>/mirror/.git    commits of the remote
     <home>/cluster/<prefix>/projects/<repo_id>/refs/<commit>/ the index of a commit, of which the next one is a fork
-    <home>/cluster/<prefix>/facts-<process>/                  facts cache, while the process is alive
 
 It is apart from other indexes, because nothing in it belongs to a project of the registry. Workers on one machine may share it.
 """
 
 import os
-import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,10 +16,8 @@ from codecompass.errors import CodeCompassError, IndexInProgress
 from codecompass.store.commit_indexes import remove_commit, remove_leftovers
 from codecompass.store.filesystem import disk_space
 from codecompass.store.housekeeping import orphans, remove_orphan, remove_project
-from codecompass.store.layout import HomeLayout, ProjectLayout, commit_layouts, make_private_directory
-from codecompass.store.lock import LockHeld, ProcessMark, is_alive, this_process, writer_lock
-
-_FACTS: Final = "facts-"
+from codecompass.store.layout import HomeLayout, ProjectLayout, commit_layouts
+from codecompass.store.lock import LockHeld, writer_lock
 
 
 class WorkerHome:
@@ -65,13 +61,8 @@ class WorkerHome:
         remove_leftovers(self.project(repo_id))
 
     def forget_all_but(self, known: Collection[str]) -> int:
-        """Removes the files of all other repositories, and leftovers of dead processes. Returns the bytes freed."""
-        freed = sum(remove_orphan(orphan) for orphan in orphans(self.layout, frozenset(known)))
-        with suppress(OSError):
-            for path in self.layout.root.iterdir():
-                if path.name.startswith(_FACTS) and not is_alive(_mark(path.name)):
-                    shutil.rmtree(path, ignore_errors=True)
-        return freed
+        """Removes the files of all other repositories. Returns the bytes freed."""
+        return sum(remove_orphan(orphan) for orphan in orphans(self.layout, frozenset(known)))
 
     def trim(self, max_bytes: int) -> int:
         """Removes the files of the least recently used repositories until all files take at most `max_bytes`; 0 is no limit.
@@ -96,18 +87,6 @@ class WorkerHome:
                     freed += n_bytes
                     used -= n_bytes
         return freed
-
-    def facts_directory(self) -> Path:
-        """Creates and returns a directory for this process alone, which `forget_all_but` removes when the process is dead."""
-        mark = this_process()
-        path = self.layout.root / f"{_FACTS}{mark.pid}-{mark.started.replace('/', '-')}"
-        make_private_directory(path)
-        return path
-
-
-def _mark(name: str) -> ProcessMark:
-    pid, _, started = name.removeprefix(_FACTS).partition("-")
-    return ProcessMark(int(pid) if pid.isdecimal() else 0, started)
 
 
 def _used_at(layout: ProjectLayout) -> float:

@@ -6,7 +6,7 @@ directory, the end of one, or words. Case counts only if the query has an upper-
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby, islice
+from itertools import islice
 from typing import Final
 
 import re2
@@ -19,7 +19,6 @@ from codecompass.protocol.requests import SearchCode
 from codecompass.query.filters import ChangedFiles, chosen_files, filter_warnings, languages_meant, nothing_fits
 from codecompass.query.path_globs import WILDCARDS, expression_of, path_globs, plain_path
 from codecompass.query.search_hits import Hit, HitPage, Hits, RankedPlace, Signals, file_place, score_in_order
-from codecompass.query.words.regex_branches import Branch, branches_of
 from codecompass.store.file_table import FileTable
 from codecompass.store.rows import IndexedFile
 from codecompass.store.snapshot import Snapshot
@@ -73,31 +72,6 @@ def list_files(snapshot: Snapshot, request: SearchCode, page: HitPage, changed: 
     return Hits(
         shown=shown, intent="path", total=total, unit="file", next_offset=end if shown and total > end else 0, warnings=warnings
     )
-
-
-PathTexts = tuple[tuple[str, ...], ...]
-"""Alternatives of texts: a path has all texts of at least one of them, ignoring case. An empty alternative says nothing."""
-
-
-def path_texts(query: str) -> tuple[PathTexts, ...]:
-    """Returns what the paths have that `list_files` finds for a query, for each of its readings, the strictest first. Pure.
-
-    Raises InvalidInput for a glob that is too large.
-    """
-    path = plain_path(query)
-    if WILDCARDS.intersection(path):
-        expressions = [expression_of(glob) for glob in path_globs(path).wanted]
-        branches = [branch for expression in expressions for branch in branches_of(expression).branches]
-        # Brackets may be part of a name.
-        return ((*(_known_runs(branch) for branch in branches or [()]), (path,)),)
-    words = _words_of(path)
-    return (tuple(words),), (tuple(_parts_of(words)),)
-
-
-def _known_runs(branch: Branch) -> tuple[str, ...]:
-    """Returns the texts of adjacent known characters."""
-    runs = groupby(branch, key=lambda item: isinstance(item, str))
-    return tuple("".join(map(str, items)) for is_known, items in runs if is_known)
 
 
 def _words_of(path: str) -> list[str]:

@@ -205,26 +205,14 @@ def sample_evidence(snapshot: Snapshot, query: str) -> SearchEvidence:
     words = _words(snapshot, query)
     n_texts = n_chunks(snapshot)
     worth = {word.text: word.weight * inverse_frequency(word.frequency, n_texts) for word in words if word.frequency}
-    chunks = snapshot.text.search_chunks(coverage_query(worth), SAMPLED_CHUNKS)
-    snapshot.text.expect_texts(chunks)
-    best = [(hit.score, snapshot.text.chunk_text(hit)) for hit in chunks]
-    return _sample(query, words, n_texts, best)
-
-
-def evidence_of(query: str, frequencies: Mapping[str, int], n_texts: int, best: Sequence[tuple[float, str]]) -> SearchEvidence:
-    """Returns the same evidence for an index known only by numbers: how many of its `n_texts` have each word, and the scores and
-    texts with most of the query, best first: SAMPLED_CHUNKS or more."""
-    words = tuple(WordEvidence(word.text, word.weight, frequencies.get(word.text, 0)) for word in asked_words(query))
-    return _sample(query, words, n_texts, best)
-
-
-def _sample(query: str, words: tuple[WordEvidence, ...], n_texts: int, best: Sequence[tuple[float, str]]) -> SearchEvidence:
+    found = snapshot.text.search_chunks(coverage_query(worth), SAMPLED_CHUNKS)
+    best = [(hit.score, snapshot.text.chunk_text(hit)) for hit in found]
     wanted = WantedWords({word.text: word.weight for word in words})
     quotation = quotation_of(query)
     return SearchEvidence(
         n_texts=n_texts,
         words=words,
-        hits=tuple(HitEvidence(score, _matches(wanted, text)) for score, text in best[:SAMPLED_CHUNKS]),
+        hits=tuple(HitEvidence(score, _matches(wanted, text)) for score, text in best),
         quoted=max((quotation.share_in(text) for _, text in best), default=0.0),
     )
 

@@ -63,8 +63,6 @@ class QueryOptions(Struct, frozen=True, kw_only=True):
     """How many workspaces' answers will be merged, this one among them; 0 if it stands alone."""
     is_name_exact: bool = False
     """Whether `locate_symbol` reads the name as it is written, or but for case, and looks for no similar one."""
-    saves_work: bool = False
-    """Whether an answer that will be merged considers few candidates, because each of them costs work of another machine."""
     without_signals: frozenset[str] = frozenset()
     """Signals (`retrieval.SIGNALS`) left out of the ranking, to measure what each contributes."""
 

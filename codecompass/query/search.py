@@ -3,7 +3,7 @@ explains why a file has its rank or is not found.
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -12,8 +12,8 @@ import msgspec
 from codecompass.protocol.metadata import AnswerState, PathExplanation, Verdict
 from codecompass.protocol.replies import NextAction, SearchCodeReply
 from codecompass.protocol.requests import SearchCode
-from codecompass.query.direct_answers import SEARCHED_PLACES, named_definitions, relation_places
-from codecompass.query.excerpts import SEARCHED_LINES, word_pattern
+from codecompass.query.direct_answers import named_definitions, relation_places
+from codecompass.query.excerpts import word_pattern
 from codecompass.query.file_listing import list_files
 from codecompass.query.filters import changed_warnings, filter_warnings, index_filter, passes, symbol_kinds
 from codecompass.query.merging import search_evidence
@@ -49,10 +49,10 @@ from codecompass.query.words.line_matchers import escaped
 from codecompass.query.words.long_question import long_question
 from codecompass.query.words.query_words import QueryWord, WantedWords, name_parts, query_words
 from codecompass.query.words.ranking import MAX_IMPORTERS, NO_PHRASES, rank, with_importers
-from codecompass.query.words.retrieval import Candidates, ChunkKey, Retrieval, announced_retrieval, breadth_for
+from codecompass.query.words.retrieval import Candidates, ChunkKey, breadth_for, find_candidates
 from codecompass.query.words.review_comment import asked_comment
 from codecompass.store.rows import FileRow
-from codecompass.store.snapshot import Snapshot, WeighedSearch
+from codecompass.store.snapshot import Snapshot
 from codecompass.store.text_queries import Filter
 
 if TYPE_CHECKING:
@@ -81,9 +81,6 @@ next page."""
 
 LAST_SHARE: Final = 3
 """At most one in so many places of a page are what goes with a review comment: its place, and the test of that."""
-
-MOST_EXPECTED: Final = 50
-"""Places whose lines are read together; an explanation asks for thousands."""
 
 WEIGHED_FILES: Final = 40
 """Files, the best by their text, whose importers are counted."""
@@ -152,7 +149,7 @@ class _WordSearch:
         self._long = long_question(asked.text) if commented is None else commented.comment.question
         self._intent: QueryIntent = classify(asked.text) if self._long is None else "natural_language"
         self._weights = retrieval.weights_for(self._intent, asked.options.without_signals, is_long=self._long is not None)
-        self._breadth = breadth_for(asked.options.n_merged, saves_work=asked.options.saves_work)
+        self._breadth = breadth_for(asked.options.n_merged)
         self._found_messages: Sequence[FoundMessage] | None = None
 
     @cached_property
@@ -207,9 +204,9 @@ class _WordSearch:
             notice=f"not found in the index: {listed((held.text,))}{'; similar:' if shown else ''}",
         )
 
-    def _announced(self, later: tuple[WeighedSearch, ...] = ()) -> Retrieval:
+    def _candidates(self) -> Candidates:
         weights = self._weights
-        return announced_retrieval(
+        return find_candidates(
             self._snapshot,
             self._query,
             self._page,
@@ -217,7 +214,6 @@ class _WordSearch:
             weights.inflection,
             lexicon=weights.lexicon > 0.0,
             breadth=self._breadth,
-            later=later,
             long=self._long,
         )
 
@@ -233,7 +229,7 @@ class _WordSearch:
         return with_importers(ranked, counts, self._weights.importers)
 
     def _ranked_by_text(self) -> list[RankedPlace]:
-        return self._ranked(self._announced().candidates())
+        return self._ranked(self._candidates())
 
     def _templates(self) -> Sequence[FoundLine]:
         """Returns the lines of code that produce a message, or name an option without its dashes."""
@@ -255,7 +251,6 @@ class _WordSearch:
         options, is_expired, intent, weights = asked.options, asked.is_expired, self._intent, self._weights
         sought = self._sought
         # A message that is found as it stands is the answer, and needs no other search.
-        searches = self._announced(() if sought is None else (sought.search,))
         messages = self._messages()
         if (
             sought is not None
@@ -266,7 +261,7 @@ class _WordSearch:
             exact = self._exact_message(sought, messages)
             if exact is not None:
                 return exact
-        found = searches.candidates()
+        found = self._candidates()
         # The rest is quick, and without it there would be no answer at all.
         is_partial = is_expired()
         phrases = {(item.file_id, item.chunk_start): item.share for item in reversed(messages)} if weights.phrase else NO_PHRASES
@@ -276,9 +271,7 @@ class _WordSearch:
             ranked = []
         is_vague = bool(unknown) or (options.meaning is None and is_weak(snapshot, intent, found, ranked, weights))
         if kinds is None and weights.best and not is_partial:
-            # A page of several workspaces shows few of each.
-            is_short = options.is_for_merging and options.saves_work
-            n_files = self._breadth.compared if is_short else max(self._breadth.compared, self._page)
+            n_files = max(self._breadth.compared, self._page)
             ranked = with_best_definitions(snapshot, ranked, found, weights, n_files, is_expired)
         meaning_warnings: tuple[str, ...] = ()
         if options.meaning is not None:
@@ -286,7 +279,6 @@ class _WordSearch:
 
             ranked, meaning_warnings = with_meaning(snapshot, ranked, options.meaning, where, kinds, found)
         best = _highest(ranked)
-        _expect_lines(snapshot, ranked[: max(asked.page.end, SEARCHED_PLACES)])
         if self._commented is not None:
             from codecompass.query.review_context import with_context
 
@@ -434,14 +426,6 @@ class _WordSearch:
             absent = absent_words(self._snapshot, query) if self._long is None else ()
             return weak_notice(tuple(dict.fromkeys((*missing, *absent)))), ()
         return (f"not found in the index: {listed(missing)}" if missing else ""), ()
-
-
-def _expect_lines(snapshot: Snapshot, places: Iterable[RankedPlace]) -> None:
-    """Announces that the lines of the first places are read next."""
-    places = itertools.islice((place for place in places if place.type != "file"), MOST_EXPECTED)
-    snapshot.text.expect_lines(
-        (place.file.id, place.line_start, min(place.line_end, place.line_start + SEARCHED_LINES - 1)) for place in places
-    )
 
 
 def _highest(ranked: Sequence[RankedPlace]) -> float:
@@ -630,7 +614,6 @@ def _page(
 
 
 def _shaped(snapshot: Snapshot, request: SearchCode, hits: Hits, options: QueryOptions) -> Page:
-    _expect_lines(snapshot, (hit.place for hit in hits.shown))
     n_lines = sum(len(hit.matched_lines) for hit in hits.shown)
     return shape(
         snapshot,

@@ -99,15 +99,6 @@ def unpack_chunk_key(key: int, score: float, address: object = None) -> ChunkHit
     return ChunkHit(key >> FILE_SHIFT, line_start, line_start + length - 1, score, address)
 
 
-class Search(Struct, frozen=True):
-    """The arguments of a call of `search_chunks`, `search_symbols` or `search_files` that will follow."""
-
-    of: Literal["chunks", "symbols", "files"]
-    words: Sequence[WordQuery]
-    limit: int
-    where: Filter
-
-
 class WeighedSearch(Struct, frozen=True):
     """The arguments of `weighed_chunks`: the chunks whose words have the largest sums of `worth`, at least `least`, and of which
     they have at least `least_words`."""
@@ -167,12 +158,6 @@ class TextIndex(Protocol):
     def document_frequency(self, field: str, word: str) -> int:
         """Returns how many documents have `word` in `field` (deleted ones may count)."""
 
-    def expect_words(self, words: Iterable[str]) -> None:
-        """Announces the words of the `document_frequency` calls that follow, so that a copy of the counts is read once."""
-
-    def expect_searches(self, searches: Iterable[Search | WeighedSearch]) -> None:
-        """Announces the searches that follow, so that a remote text index can send them all at once."""
-
     def search_chunks(self, words: Sequence[WordQuery], limit: int, where: Filter = ...) -> list[ChunkHit]:
         """Returns the best chunks by BM25."""
 
@@ -196,12 +181,6 @@ class TextIndex(Protocol):
 
     def chunk_text(self, hit: ChunkHit) -> str:
         """Returns the text of a chunk that a search of this text index found."""
-
-    def expect_texts(self, hits: Iterable[ChunkHit]) -> None:
-        """Announces the hits of the `chunk_text` calls that follow, so that a remote text index can read them all at once."""
-
-    def expect_lines(self, places: Iterable[tuple[int, int, int]]) -> None:
-        """Announces the file ids, first and last lines of the `file_chunks` calls that follow, for the same reason."""
 
     def chunks_holding(self, narrowing: Narrowing, where: Filter = ..., most: int = ...) -> ChunkCandidates:
         """Returns the candidates of a scan: all chunks that can match, and some others. If they are more than `most`, some of

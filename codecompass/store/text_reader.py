@@ -29,7 +29,6 @@ from codecompass.store.snapshot import (
     FileHit,
     KeyedCandidates,
     Passage,
-    Search,
     SymbolHit,
     WeighedSearch,
     unpack_chunk_key,
@@ -112,12 +111,6 @@ class TextReader:
         with self._guard:
             return self._searcher.terms_with_prefix(field, "")
 
-    def expect_words(self, words: Iterable[str]) -> None:
-        """See `TextIndex`. Does nothing: the counts are read from the dictionary of the index."""
-
-    def expect_searches(self, searches: Iterable[Search | WeighedSearch]) -> None:
-        """See `TextIndex`. Does nothing: local searches are fast one by one."""
-
     def search_chunks(self, words: Sequence[WordQuery], limit: int, where: Filter = Filter()) -> list[ChunkHit]:  # noqa: B008 (frozen)
         """Returns the best chunks, best first; ties by file and line, so that equal indexes give equal pages."""
         return _chunk_hits(self._search(words, limit, where))
@@ -166,12 +159,6 @@ class TextReader:
         with self._guard:
             text: str = self._searcher.doc(cast("tantivy.DocAddress", hit.address)).get_first("body") or ""
         return text
-
-    def expect_texts(self, hits: Iterable[ChunkHit]) -> None:
-        """Does nothing: local texts are read one by one."""
-
-    def expect_lines(self, places: Iterable[tuple[int, int, int]]) -> None:
-        """Does nothing, for the same reason."""
 
     def chunks_holding(
         self,

@@ -2,10 +2,13 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from codecompass.cluster.generations import Generations
+from codecompass.cluster.segment_store import SegmentStore, open_store
+from codecompass.settings import ClusterSettings
 from tests.cluster.cluster import Cluster
 from tests.cluster.distribution import FetchFailed, Missing, distribution, java_home
 from tests.cluster.nodes import QUICK_START, running_nodes
@@ -43,17 +46,31 @@ def engine_cluster(startable: None) -> Iterator[Cluster]:
         yield cluster
 
 
-@pytest.fixture(params=["documents", "segments"])
-def house(engine_cluster, tmp_path, request) -> Iterator[Organisation]:
-    """An organisation without repositories, which are published as documents of the engine or as segments."""
-    with organisation(engine_cluster.urls, tmp_path / "house", in_segments=request.param == "segments") as made:
+@pytest.fixture
+def house(engine_cluster, tmp_path) -> Iterator[Organisation]:
+    """An organisation without repositories."""
+    with organisation(engine_cluster.urls, tmp_path / "house") as made:
         yield made
 
 
 @pytest.fixture
-def generations(engine, tmp_path) -> Iterator[Generations]:
+def segments(tmp_path) -> Path:
+    """The directory in which workers of `working` publish if their home is in `tmp_path`."""
+    made = tmp_path / "segments"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def store(engine, segments) -> SegmentStore:
+    """The store of the `engine` of the test's own module."""
+    return open_store(ClusterSettings(prefix=engine.names.prefix, segments=str(segments)))
+
+
+@pytest.fixture
+def generations(engine, store, tmp_path) -> Iterator[Generations]:
     """A reader through the `engine` of the test's own module."""
-    opened = Generations(engine, tmp_path / "facts")
+    opened = Generations(engine, store, tmp_path / "copies")
     yield opened
     opened.close()
 

@@ -14,10 +14,9 @@ from msgspec.structs import replace
 from codecompass.cluster.access import Tokens
 from codecompass.cluster.catalog import prepare
 from codecompass.cluster.engine import Engine
-from codecompass.cluster.generations import FactsCache
-from codecompass.cluster.publishing import publish, publish_segments
 from codecompass.cluster.repositories import RefHead, Repositories, Repository
-from codecompass.cluster.segment_store import DirectoryStore
+from codecompass.cluster.segment_store import open_store
+from codecompass.cluster.segments import publish
 from codecompass.cluster.server import LibraryLaunch, LibraryServer, open_library_server, serve_library
 from codecompass.settings import AccessSettings, ClusterSettings, ServerSettings, Settings
 from codecompass.transport.http.limits import HttpLimits
@@ -52,10 +51,9 @@ def files_of(name: str) -> Mapping[str, str]:
 
 
 class Organisation:
-    """Repositories and tokens under a unique prefix."""
+    """Repositories and tokens under a unique prefix, published in the store `segments` of the directory."""
 
-    def __init__(self, urls: Sequence[str], directory: Path, *, in_segments: bool = False) -> None:
-        """With `in_segments` indexes are published in the store of segments `segments` of the directory."""
+    def __init__(self, urls: Sequence[str], directory: Path) -> None:
         self.urls = tuple(urls)
         self.prefix = f"t{secrets.token_hex(6)}"
         self.engine = Engine(self.urls, prefix=self.prefix, patience=60)
@@ -65,9 +63,8 @@ class Organisation:
         self.directory = directory
         self.segments = directory / "segments"
         self.segments.mkdir(parents=True)
-        self.store = DirectoryStore(self.segments, self.prefix) if in_segments else None
+        self.store = open_store(self.settings().cluster)
         self.published: dict[str, Repository] = {}
-        self._cache = FactsCache(self.engine, directory / "publishing")
 
     async def publish(self, name: str, files: Mapping[str, str], *, groups: Sequence[str], ref: str = "main") -> Repository:
         """Adds the repository if it is new, and publishes these files as the newest commit of a ref."""
@@ -79,16 +76,16 @@ class Organisation:
         generation, commit = secrets.token_hex(12), secrets.token_hex(20)
 
         def write() -> Repository:
-            order = partial(
-                publish if self.store is None else publish_segments,
+            published = publish(
                 self.engine,
+                self.store,
                 repo_id=repo_id,
                 generation=generation,
                 previous=None,
                 layout=workspace.layout,
                 project_id=workspace.project_id,
             )
-            meta = order(self._cache if self.store is None else self.store).manifest.meta
+            meta = published.manifest.meta
             head = RefHead(
                 generation=generation,
                 commit=commit,
@@ -96,7 +93,6 @@ class Organisation:
                 file_count=meta.file_count,
                 symbol_count=meta.symbol_count,
                 source_bytes=meta.source_bytes,
-                in_segments=self.store is not None,
             )
 
             def with_head(old: Repository) -> Repository:
@@ -112,7 +108,7 @@ class Organisation:
 
     def settings(self, **access: object) -> Settings:
         return Settings(
-            cluster=ClusterSettings(url=self.urls, prefix=self.prefix, segments="" if self.store is None else str(self.segments)),
+            cluster=ClusterSettings(url=self.urls, prefix=self.prefix, segments=str(self.segments)),
             server=ServerSettings(transport="http", store="opensearch", tools="all"),
             # Tests of every question ask thousands within a minute.
             access=AccessSettings(**{"max_requests_per_minute": 0, **access}),
@@ -120,14 +116,13 @@ class Organisation:
 
     def close(self) -> None:
         self.engine._request("DELETE", f"/{self.engine.names.all}")
-        self._cache.close()
         self.engine.close()
 
 
 @contextmanager
-def organisation(urls: Sequence[str], directory: Path, *, in_segments: bool = False) -> Iterator[Organisation]:
+def organisation(urls: Sequence[str], directory: Path) -> Iterator[Organisation]:
     """Yields an organisation without repositories; deletes its indexes after the block."""
-    made = Organisation(urls, directory, in_segments=in_segments)
+    made = Organisation(urls, directory)
     try:
         yield made
     finally:

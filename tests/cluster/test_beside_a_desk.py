@@ -77,7 +77,7 @@ async def test_a_token_that_is_none_or_was_revoked_costs_the_part_of_the_organis
 async def test_an_engine_that_is_away_costs_the_part_of_the_organisation(tmp_path):
     own = write(tmp_path / "dev" / "own", {"src/own_wheel.py": "def own_engine(wheel):\n    return wheel\n"})
     settings = Settings(
-        cluster=ClusterSettings(url=("http://127.0.0.1:1",)),
+        cluster=ClusterSettings(url=("http://127.0.0.1:1",), segments="/nowhere"),
         server=ServerSettings(transport="http", store="opensearch", tools="all"),
     )
     async with (

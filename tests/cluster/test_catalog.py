@@ -14,6 +14,8 @@ from tests.transport.http.client import ask, call
 
 pytestmark = pytest.mark.cluster
 
+NEWER = f"{CLUSTER_VERSION + 1}.1"
+
 
 @pytest.fixture
 def house(engine_cluster, tmp_path):
@@ -24,9 +26,9 @@ def house(engine_cluster, tmp_path):
 @pytest.fixture
 def newer(house):
     """The engine as a program sees it whose indexes have another format."""
-    made = Engine(house.urls, prefix=house.prefix, version=CLUSTER_VERSION + 1, patience=60)
+    made = Engine(house.urls, prefix=house.prefix, version=NEWER, patience=60)
     yield made
-    made._request("DELETE", f"/{house.prefix}-v{CLUSTER_VERSION + 1}-*")
+    made._request("DELETE", f"/{house.prefix}-v{NEWER}-*")
     made.close()
 
 

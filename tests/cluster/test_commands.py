@@ -22,13 +22,14 @@ DEADLINE_SECONDS = 120
 
 
 @pytest.fixture
-def cli(engine_cluster, tmp_path: Path) -> Iterator[CommandLine]:
+def cli(engine_cluster, segments: Path, tmp_path: Path) -> Iterator[CommandLine]:
     made = CommandLine(tmp_path.resolve())
     prefix = f"t{secrets.token_hex(5)}"
     made.environment |= {
         "CODECOMPASS_CLUSTER_URL": ",".join(engine_cluster.urls),
         "CODECOMPASS_CLUSTER_PREFIX": prefix,
         "CODECOMPASS_CLUSTER_PROTOCOLS": "https,file",
+        "CODECOMPASS_CLUSTER_SEGMENTS": str(segments),
         "CODECOMPASS_INDEX_WORKERS": "1",
     }
     yield made
@@ -37,8 +38,6 @@ def cli(engine_cluster, tmp_path: Path) -> Iterator[CommandLine]:
         names.catalog,
         names.repositories,
         names.manifests,
-        names.blocks,
-        names.text,
         names.access,
         names.sources,
         names.members,

@@ -15,6 +15,8 @@ from tests.transport.http.client import ask, call
 
 pytestmark = pytest.mark.cluster
 
+NEWER = f"{CLUSTER_VERSION + 1}.1"
+
 QUESTION = call("locate_symbol", {"name": "turn_alpha", "workspace": "alpha"})
 
 
@@ -69,7 +71,7 @@ async def test_a_release_with_another_format_can_be_taken_back_under_questions(h
     await house.publish("alpha", files_of("alpha"), groups=["red"])
     await house.publish("beta", files_of("beta"), groups=["red"])
     token, gone = house.tokens.add("anna", ["red"]), house.tokens.add("bert", ["red"])
-    newer = Engine(house.urls, prefix=house.prefix, version=CLUSTER_VERSION + 1, patience=60)
+    newer = Engine(house.urls, prefix=house.prefix, version=NEWER, patience=60)
     answers = []
 
     async with serving_library(house.settings(), tmp_path / "cache") as served, trio.open_nursery() as nursery:
@@ -88,7 +90,7 @@ async def test_a_release_with_another_format_can_be_taken_back_under_questions(h
         await trio.to_thread.run_sync(lambda: theirs.set_paused(theirs.find("team-alpha/alpha").repo_id, is_paused=True))
         await trio.to_thread.run_sync(lambda: house.tokens.revoke("bert"))
         # .. and taken back.
-        await trio.to_thread.run_sync(lambda: newer._request("DELETE", f"/{house.prefix}-v{CLUSTER_VERSION + 1}-*"))
+        await trio.to_thread.run_sync(lambda: newer._request("DELETE", f"/{house.prefix}-v{NEWER}-*"))
         n_followed = await trio.to_thread.run_sync(house.repositories.reconcile)
         n_before = len(answers)
         while len(answers) < n_before + 3:

@@ -65,11 +65,10 @@ class Question(Struct, frozen=True, kw_only=True):
         return f"{self.path} {self.body.decode()}"
 
 
-@pytest.fixture(scope="module", params=["documents", "segments"])
-def house(engine_cluster, tmp_path_factory, request) -> Iterator[Organisation]:
-    """Five repositories, of which each identity sees different ones, published as documents of the engine or as segments."""
-    in_segments = request.param == "segments"
-    with organisation(engine_cluster.urls, tmp_path_factory.mktemp("house"), in_segments=in_segments) as made:
+@pytest.fixture(scope="module")
+def house(engine_cluster, tmp_path_factory) -> Iterator[Organisation]:
+    """Five repositories, of which each identity sees different ones."""
+    with organisation(engine_cluster.urls, tmp_path_factory.mktemp("house")) as made:
 
         async def fill() -> None:
             for name, groups in GROUPS.items():

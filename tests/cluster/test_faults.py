@@ -14,16 +14,18 @@ import pytest
 import trio
 
 from codecompass.cluster.engine import Engine, EngineUnavailable
-from codecompass.cluster.generations import Generations
+from codecompass.cluster.generations import Generations, ManifestReader
 from codecompass.cluster.leases import Claim, claim
-from codecompass.cluster.publishing import publish
 from codecompass.cluster.repositories import RefHead, Repositories
+from codecompass.cluster.segment_store import SegmentStore, open_store
+from codecompass.cluster.segments import publish
 from codecompass.cluster.sweeping import sweep
 from codecompass.errors import IndexDamaged, IndexNotReady
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import SearchCode
 from codecompass.query.options import QueryOptions
 from codecompass.query.search import search_code
+from codecompass.settings import ClusterSettings
 from tests.cluster.nodes import Cluster
 from tests.support.waiting import until
 from tests.support.workspace import TestWorkspace
@@ -47,7 +49,8 @@ STATE = AnswerState(workspace="/w", project_id="p", ref="")
 class Clients:
     """Threads that query the current generation continuously, and record their findings."""
 
-    def __init__(self, urls: tuple[str, ...], prefix: str, repo_id: str, directory: Path) -> None:
+    def __init__(self, urls: tuple[str, ...], prefix: str, store: SegmentStore, repo_id: str, directory: Path) -> None:
+        self._store = store
         self._repo_id = repo_id
         self._ended = threading.Event()
         self._lock = threading.Lock()
@@ -71,7 +74,7 @@ class Clients:
                 thread.join(30)
 
     def _ask(self, engine: Engine, directory: Path) -> None:
-        repositories, generations = Repositories(engine), Generations(engine, directory)
+        repositories, generations = Repositories(engine), Generations(engine, self._store, directory)
         newest = 0
         while not self._ended.is_set():
             try:
@@ -106,11 +109,12 @@ class Clients:
 class Author:
     """Edits a tree and publishes it."""
 
-    def __init__(self, engine: Engine, workspace: TestWorkspace, directory: Path) -> None:
+    def __init__(self, engine: Engine, store: SegmentStore, workspace: TestWorkspace) -> None:
         self.engine = engine
         self.repositories = Repositories(engine)
         self.workspace = workspace
-        self.generations = Generations(engine, directory)
+        self.store = store
+        self.manifests = ManifestReader(engine)
         self.number = 0
         added = self.repositories.add("https://git.example/team/shop").repository
         self.repo_id = added.repo_id
@@ -132,10 +136,10 @@ class Author:
         generation = secrets.token_hex(8)
         published = publish(
             self.engine,
-            self.generations.cache,
+            self.store,
             repo_id=self.repo_id,
             generation=generation,
-            previous=None if old is None else self.generations.manifest(old.generation),
+            previous=None if old is None else self.manifests.manifest(old.generation),
             layout=self.workspace.layout,
             project_id=self.workspace.project_id,
         )
@@ -150,7 +154,12 @@ class Author:
         )
         self.engine.patiently(lambda: self.claim.publish({"main": head}, default_ref="main"))
         keep = {generation} | ({old.generation} if old is not None else set())
-        sweep(self.engine, self.repo_id, keep, confirm=self.claim.renew)
+        sweep(self.engine, self.store, self.repo_id, keep, confirm=self.claim.renew)
+
+
+def store_of(prefix: str, directory: Path) -> SegmentStore:
+    (directory / "segments").mkdir()
+    return open_store(ClusterSettings(prefix=prefix, segments=str(directory / "segments")))
 
 
 Fault = Callable[[Cluster], None]
@@ -164,16 +173,17 @@ def stops_a_node_for_a_while(cluster: Cluster) -> None:
     cluster.nodes[2].pause()
 
 
-@pytest.mark.invariant(of="test_a_copy_without_the_newest_piece_is_not_believed")
+@pytest.mark.invariant(of="test_what_an_abandoned_publication_wrote_is_never_seen")
 @pytest.mark.parametrize("fault", [kills_a_node, stops_a_node_for_a_while])
 async def test_with_one_node_of_three_gone_generations_are_published_and_no_answer_mixes_two(breakable_cluster, tmp_path, fault):
     prefix = f"t{secrets.token_hex(5)}"
     engine = Engine(breakable_cluster.urls, prefix=prefix, patience=90.0)
     await trio.to_thread.run_sync(engine.prepare)
-    author = Author(engine, TestWorkspace(tmp_path / "tree", tmp_path / "home"), tmp_path / "author")
+    store = store_of(prefix, tmp_path)
+    author = Author(engine, store, TestWorkspace(tmp_path / "tree", tmp_path / "home"))
     await author.publish()
 
-    with Clients(breakable_cluster.urls, prefix, author.repo_id, tmp_path).asking() as clients:
+    with Clients(breakable_cluster.urls, prefix, store, author.repo_id, tmp_path).asking() as clients:
         await author.publish()
         # On a busy machine copies may be missing, and what has no copy is lost with its node.
         await trio.to_thread.run_sync(breakable_cluster.wait, "green", 3)
@@ -196,10 +206,11 @@ async def test_writers_wait_while_the_disk_is_full(breakable_cluster, tmp_path):
     prefix = f"t{secrets.token_hex(5)}"
     engine = Engine(breakable_cluster.urls, prefix=prefix, patience=120.0)
     await trio.to_thread.run_sync(engine.prepare)
-    author = Author(engine, TestWorkspace(tmp_path / "tree", tmp_path / "home"), tmp_path / "author")
+    store = store_of(prefix, tmp_path)
+    author = Author(engine, store, TestWorkspace(tmp_path / "tree", tmp_path / "home"))
     await author.publish()
 
-    with Clients(breakable_cluster.urls, prefix, author.repo_id, tmp_path).asking() as clients:
+    with Clients(breakable_cluster.urls, prefix, store, author.repo_id, tmp_path).asking() as clients:
         async with trio.open_nursery() as nursery:
             with breakable_cluster.full_disk():
                 await until(lambda: trio.to_thread.run_sync(is_blocked, breakable_cluster, engine), seconds=120)

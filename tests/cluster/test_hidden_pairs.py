@@ -47,7 +47,7 @@ class Pair(Struct, frozen=True):
 
 @pytest.fixture(scope="module")
 def house(engine_cluster, tmp_path_factory) -> Iterator[Organisation]:
-    with organisation(engine_cluster.urls, tmp_path_factory.mktemp("house"), in_segments=True) as made:
+    with organisation(engine_cluster.urls, tmp_path_factory.mktemp("house")) as made:
 
         async def fill() -> None:
             for name, groups in GROUPS.items():

@@ -278,7 +278,7 @@ def closed_port():
 
 def settings_at(port, **access):
     return Settings(
-        cluster=ClusterSettings(url=(f"http://127.0.0.1:{port}",), prefix=f"t{secrets.token_hex(4)}"),
+        cluster=ClusterSettings(url=(f"http://127.0.0.1:{port}",), prefix=f"t{secrets.token_hex(4)}", segments="/nowhere"),
         server=ServerSettings(transport="http", store="opensearch"),
         access=replace(Settings().access, **access),
     )

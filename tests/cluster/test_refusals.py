@@ -11,7 +11,6 @@ RECOVERING = {
     "type": "illegal_index_shard_state_exception",
     "reason": "CurrentState[RECOVERING] operations only allowed when shard state is one of [POST_RECOVERY, STARTED]",
 }
-TERM_VECTORS = {"type": "exception", "reason": "failed to execute term vector request", "caused_by": RECOVERING}
 
 
 @pytest.fixture
@@ -26,13 +25,6 @@ def engine(node) -> Iterator[Engine]:
     made = Engine([node.url], patience=0)
     yield made
     made.close()
-
-
-def test_statistics_of_a_shard_that_recovers_are_to_be_asked_for_again(node, engine):
-    node.says(500, {"error": {"root_cause": [RECOVERING], **TERM_VECTORS}, "status": 500})
-
-    with pytest.raises(EngineUnavailable, match="RECOVERING"):
-        engine.term_statistics("i", {}, routing="r")
 
 
 def test_a_document_of_a_shard_that_recovers_is_not_a_missing_one(node, engine):

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.cluster.manifests import FACTS_FILE, Averages, Manifest
-from codecompass.cluster.publishing import facts_files
+from codecompass.cluster.manifests import FACTS_FILE, Manifest
 from codecompass.cluster.segment_cache import FETCHES, SegmentCache
 from codecompass.cluster.segment_store import DirectoryStore, StoreUnavailable
-from codecompass.cluster.segments import WORDS, remove_segments, write_segments
+from codecompass.cluster.segments import WORDS, facts_files, remove_segments, write_segments
 from codecompass.errors import IndexDamaged
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import LocateSymbol, SearchCode
@@ -97,9 +96,6 @@ def published(store, workspace, generation="a1", previous: Manifest | None = Non
             repo_id=repo_id,
             project_id=workspace.project_id,
             made_at=0.0,
-            pieces=(),
-            files=(),
-            averages=Averages(0, 0, ()),
             meta=snapshot.meta,
             schema_version=SCHEMA_VERSION,
             parser_version=PARSER_VERSION,

@@ -123,8 +123,9 @@ def test_the_empty_directory_under_a_missing_mount_is_not_taken_for_a_store_with
         content(store, KEY)
 
 
-def test_the_setting_names_an_absolute_directory_or_nothing(root):
-    assert open_store(ClusterSettings()) is None
+def test_the_setting_names_an_absolute_directory(root):
+    with pytest.raises(InvalidInput, match="CODECOMPASS_CLUSTER_SEGMENTS"):
+        open_store(ClusterSettings())
     assert isinstance(open_store(ClusterSettings(segments=str(root))), DirectoryStore)
     with pytest.raises(InvalidInput, match="absolute path"):
         open_store(ClusterSettings(segments="shared"))

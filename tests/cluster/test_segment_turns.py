@@ -2,14 +2,12 @@
 
 import secrets
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from codecompass.cluster.engine import Engine
-from codecompass.cluster.generations import Generations
+from codecompass.cluster.generations import Generations, ManifestReader
 from codecompass.cluster.repositories import Repositories, Repository
-from codecompass.cluster.segment_store import DirectoryStore
 from tests.cluster.git_remote import GitRemote
 from tests.cluster.working import LIMITS, until, working
 
@@ -31,25 +29,6 @@ def engine(engine_cluster) -> Iterator[Engine]:
 @pytest.fixture
 def repositories(engine) -> Repositories:
     return Repositories(engine, LIMITS.protocols)
-
-
-@pytest.fixture
-def segments(tmp_path) -> Path:
-    made = tmp_path / "segments"
-    made.mkdir()
-    return made
-
-
-@pytest.fixture
-def store(engine, segments) -> DirectoryStore:
-    return DirectoryStore(segments, engine.names.prefix)
-
-
-@pytest.fixture
-def generations(engine, store, tmp_path) -> Iterator[Generations]:
-    opened = Generations(engine, tmp_path / "read", store=store)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -76,15 +55,9 @@ def names_in(generations: Generations, repository: Repository) -> set[str]:
         return {symbol.name for file in files for symbol in snapshot.facts.symbols_in_file(file.id)}
 
 
-def needed(generations: Generations, repository: Repository) -> list[str]:
+def needed(engine: Engine, repository: Repository) -> list[str]:
     """Returns the keys of all objects of the newest generation."""
-    return sorted({file.key for file in generations.manifest(repository.heads["main"].generation).segments})
-
-
-def n_documents(engine: Engine) -> int:
-    engine.refresh(engine.names.text)
-    body = {"query": {"match_all": {}}, "size": 0, "track_total_hits": True}
-    return engine.search(engine.names.text, body)["hits"]["total"]["value"]
+    return sorted({file.key for file in ManifestReader(engine).manifest(repository.heads["main"].generation).segments})
 
 
 async def test_the_store_has_the_newest_generation_and_nothing_else(
@@ -92,19 +65,17 @@ async def test_the_store_has_the_newest_generation_and_nothing_else(
 ):
     added = repositories.add(remote.url).repository
 
-    async with working(engine, tmp_path / "home", segments=segments):
+    async with working(engine, tmp_path / "home"):
         first = await until(repositories, added.repo_id, lambda now: now is not None and bool(now.heads))
         assert names_in(generations, first) == {f"f{number}" for number in range(60)}
-        before = needed(generations, first)
+        before = needed(engine, first)
         commit = remote.push({"b.py": "def two():\n    pass\n", "pkg/m7.py": None})
         second = await until(repositories, added.repo_id, lambda now: is_swept(now, commit))
 
-    after = needed(generations, second)
+    after = needed(engine, second)
     assert names_in(generations, second) == {"two", *(f"f{number}" for number in range(60) if number != 7)}
     assert store.keys(added.repo_id) == after
     assert set(before) & set(after), "a commit writes only what differs"
-    assert second.heads["main"].in_segments
-    assert n_documents(engine) == 0
 
 
 async def test_a_repository_that_is_removed_or_unknown_leaves_no_segments(
@@ -115,7 +86,7 @@ async def test_a_repository_that_is_removed_or_unknown_leaves_no_segments(
     left.write_bytes(b"of a worker that was paused while its repository was removed")
     store.put("0123456789abcdef/a1/5f", left)
 
-    async with working(engine, tmp_path / "home", segments=segments):
+    async with working(engine, tmp_path / "home"):
         await until(repositories, added.repo_id, lambda now: now is not None and bool(now.heads))
         assert store.keys(added.repo_id)
         repositories.remove(remote.url)
@@ -125,33 +96,11 @@ async def test_a_repository_that_is_removed_or_unknown_leaves_no_segments(
     assert store.repositories() == []
 
 
-@pytest.mark.parametrize("to_segments", [True, False])
-async def test_a_repository_changes_its_store_with_the_next_turn(
-    engine, repositories, remote, generations, store, segments, tmp_path, to_segments
-):
-    added = repositories.add(remote.url).repository
-    settings = [None, segments] if to_segments else [segments, None]
-    async with working(engine, tmp_path / "home", segments=settings[0]):
-        first = await until(repositories, added.repo_id, lambda now: now is not None and bool(now.heads) and now.lease is None)
-    assert first.heads["main"].in_segments != to_segments
-
-    repositories.note_changed(added.repo_id)
-    async with working(engine, tmp_path / "home", segments=settings[1]):
-        second = await until(
-            repositories,
-            added.repo_id,
-            lambda now: now is not None and now.heads["main"].in_segments == to_segments and now.lease is None,
-        )
-
-    assert second.heads["main"].commit == first.heads["main"].commit
-    assert names_in(generations, second) == {f"f{number}" for number in range(60)}
-
-
 async def test_while_the_store_is_away_a_worker_keeps_what_is_published_and_goes_on_afterwards(
     engine, repositories, remote, generations, segments, tmp_path
 ):
     added = repositories.add(remote.url).repository
-    async with working(engine, tmp_path / "home", segments=segments):
+    async with working(engine, tmp_path / "home"):
         first = await until(repositories, added.repo_id, lambda now: now is not None and bool(now.heads) and now.lease is None)
         assert names_in(generations, first)
         segments.rename(tmp_path / "unmounted")

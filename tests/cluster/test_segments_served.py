@@ -6,11 +6,13 @@ from collections import Counter
 
 import pytest
 import trio
+from msgspec.structs import replace
 
 from codecompass.cluster import library
 from codecompass.cluster.segment_store import DirectoryStore
-from codecompass.settings import Settings
-from tests.cluster.organisation import Organisation, files_of, organisation, serving_library
+from codecompass.errors import InvalidInput
+from codecompass.settings import ClusterSettings
+from tests.cluster.organisation import Organisation, files_of, serving_library
 from tests.transport.http.client import ask, call
 
 pytestmark = pytest.mark.cluster
@@ -32,12 +34,6 @@ async def filled(house: Organisation) -> dict[str, str]:
     return {"authorization": f"Bearer {house.tokens.add('anna', ['red'])}"}
 
 
-@pytest.fixture
-def segmented(engine_cluster, tmp_path):
-    with organisation(engine_cluster.urls, tmp_path / "house", in_segments=True) as made:
-        yield made
-
-
 async def said(served, headers, tool, **arguments):
     answer = await ask(served.port, "POST", "/", call(tool, arguments), **headers)
     assert answer.status == 200, answer.body
@@ -48,25 +44,8 @@ def without_state(answer: dict) -> dict:
     return {key: value for key, value in answer.items() if key not in ("metadata", "call_id")}
 
 
-async def test_questions_to_all_have_the_places_that_documents_of_the_engine_give(engine_cluster, segmented, tmp_path):
-    with organisation(engine_cluster.urls, tmp_path / "documents") as documents:
-        found = []
-        for number, house in enumerate((documents, segmented)):
-            headers = await filled(house)
-            async with serving_library(house.settings(), tmp_path / f"cache{number}") as served:
-                found.append([await said(served, headers, tool, **arguments) for tool, arguments in ASKED])
-
-    for (tool, arguments), by_engine, by_segments in zip(ASKED, *found, strict=True):
-        kind = "references" if tool == "find_references" else "results"
-        places = [
-            [(each.get("project"), each["path"], each["line_start"]) for each in one[kind]] for one in (by_engine, by_segments)
-        ]
-        assert places[0], (tool, arguments)
-        assert sorted(places[0], key=str) == sorted(places[1], key=str), (tool, arguments)
-
-
-async def test_a_new_server_under_load_fetches_each_file_once_and_answers_everybody(segmented, tmp_path, monkeypatch):
-    headers = await filled(segmented)
+async def test_a_new_server_under_load_fetches_each_file_once_and_answers_everybody(house, tmp_path, monkeypatch):
+    headers = await filled(house)
     reads: Counter[str] = Counter()
     lock = threading.Lock()
     blocks = DirectoryStore.blocks
@@ -78,7 +57,7 @@ async def test_a_new_server_under_load_fetches_each_file_once_and_answers_everyb
 
     monkeypatch.setattr(DirectoryStore, "blocks", counted)
     answers: list[tuple[int, dict]] = []
-    async with serving_library(segmented.settings(), tmp_path / "cache") as served, trio.open_nursery() as nursery:
+    async with serving_library(house.settings(), tmp_path / "cache") as served, trio.open_nursery() as nursery:
 
         async def client() -> None:
             for number, (tool, arguments) in enumerate(ASKED):
@@ -94,17 +73,17 @@ async def test_a_new_server_under_load_fetches_each_file_once_and_answers_everyb
         assert len(set(mine)) == 1, ASKED[number]
 
 
-async def test_while_the_store_is_away_what_is_here_is_answered_and_the_rest_names_the_store(segmented, tmp_path):
-    headers = await filled(segmented)
-    async with serving_library(segmented.settings(), tmp_path / "cache") as served:
+async def test_while_the_store_is_away_what_is_here_is_answered_and_the_rest_names_the_store(house, tmp_path):
+    headers = await filled(house)
+    async with serving_library(house.settings(), tmp_path / "cache") as served:
         before = await said(served, headers, "locate_symbol", name="turn_alpha", workspace="alpha")
-        segmented.segments.rename(tmp_path / "unmounted")
+        house.segments.rename(tmp_path / "unmounted")
 
         here = await said(served, headers, "locate_symbol", name="turn_alpha", workspace="alpha")
         away = await said(served, headers, "locate_symbol", name="turn_beta", workspace="beta")
         some = await said(served, headers, "search_code", query="turn_alpha", mode="literal", workspace="*")
 
-        (tmp_path / "unmounted").rename(segmented.segments)
+        (tmp_path / "unmounted").rename(house.segments)
         again = await said(served, headers, "locate_symbol", name="turn_beta", workspace="beta")
 
     assert without_state(here) == without_state(before)
@@ -115,14 +94,12 @@ async def test_while_the_store_is_away_what_is_here_is_answered_and_the_rest_nam
     assert again["results"][0]["name"] == "turn_beta"
 
 
-async def test_a_store_that_hangs_costs_the_questions_that_need_it_and_not_those_about_what_is_here(
-    segmented, tmp_path, monkeypatch
-):
-    headers = await filled(segmented)
+async def test_a_store_that_hangs_costs_the_questions_that_need_it_and_not_those_about_what_is_here(house, tmp_path, monkeypatch):
+    headers = await filled(house)
     is_released = threading.Event()
     blocks = DirectoryStore.blocks
     monkeypatch.setattr("codecompass.cluster.answers.GRACE_SECONDS", 0.0)
-    async with serving_library(segmented.settings(), tmp_path / "cache") as served:
+    async with serving_library(house.settings(), tmp_path / "cache") as served:
         await said(served, headers, "search_code", query="turn_alpha", mode="literal", workspace="alpha")
 
         def hanging(self, key):
@@ -144,12 +121,12 @@ async def test_a_store_that_hangs_costs_the_questions_that_need_it_and_not_those
     assert library.FETCHES < 5, "more questions hang than fetches are possible at a time"
 
 
-async def test_a_copy_that_is_damaged_on_the_servers_disk_is_fetched_again_for_the_same_question(segmented, tmp_path):
-    headers = await filled(segmented)
-    async with serving_library(segmented.settings(), tmp_path / "cache") as served:
+async def test_a_copy_that_is_damaged_on_the_servers_disk_is_fetched_again_for_the_same_question(house, tmp_path):
+    headers = await filled(house)
+    async with serving_library(house.settings(), tmp_path / "cache") as served:
         await said(served, headers, "index_status", workspace="beta")
-        generation = segmented.published["alpha"].default_head.generation
-        copies = tmp_path / "cache" / "segments" / generation
+        generation = house.published["alpha"].default_head.generation
+        copies = tmp_path / "cache" / generation
         served.server.libraries._generations.fetch(generation)
         for path in (copies / "text").glob("*.term"):
             path.write_bytes(b"\0" * path.stat().st_size)
@@ -159,16 +136,10 @@ async def test_a_copy_that_is_damaged_on_the_servers_disk_is_fetched_again_for_t
     assert answer["results"][0]["name"] == "turn_alpha"
 
 
-async def test_a_server_that_is_not_told_where_the_store_is_says_so(segmented, tmp_path):
-    headers = await filled(segmented)
-    settings = segmented.settings()
-    plain = Settings(
-        cluster=type(settings.cluster)(url=segmented.urls, prefix=segmented.prefix),
-        server=settings.server,
-        access=settings.access,
-    )
-    async with serving_library(plain, tmp_path / "cache") as served:
-        answer = await said(served, headers, "locate_symbol", name="turn_alpha", workspace="alpha")
+async def test_a_server_that_is_not_told_where_the_store_is_does_not_start_and_says_what_to_set(house, tmp_path):
+    settings = house.settings()
+    plain = replace(settings, cluster=ClusterSettings(url=house.urls, prefix=house.prefix))
 
-    assert answer["error"]["code"] == "index_not_ready"
-    assert "cluster.segments" in answer["error"]["message"]
+    with pytest.raises(InvalidInput, match=r"cluster\.segments"):
+        async with serving_library(plain, tmp_path / "cache"):
+            pass

@@ -25,10 +25,10 @@ LONGEST_WORK_SECONDS = 1.2
 """Seconds after a claim by which the work on a pushed repository has ended, or nearly so."""
 
 
-@pytest.fixture(scope="module", params=["documents", "segments"])
-def house(engine_cluster, tmp_path_factory, request) -> Iterator[Thirty]:
-    """The organisation, indexed, published as documents of the engine or as segments. Each test leaves all processes running."""
-    made = Thirty(engine_cluster.urls, tmp_path_factory.mktemp("thirty"), in_segments=request.param == "segments")
+@pytest.fixture(scope="module")
+def house(engine_cluster, tmp_path_factory) -> Iterator[Thirty]:
+    """The organisation, indexed and published. Each test leaves all processes running."""
+    made = Thirty(engine_cluster.urls, tmp_path_factory.mktemp("thirty"))
     try:
         made.start()
         made.wait_until_published()
@@ -131,8 +131,6 @@ def test_while_the_whole_engine_is_away_servers_say_so_and_workers_go_on_afterwa
 
 
 def test_while_the_store_of_segments_is_away_nothing_wrong_is_answered_and_everything_goes_on_afterwards(house):
-    if house.segments is None:
-        pytest.skip("there is no store")
     away = house.segments.with_name("unmounted")
     with clients_asking(house) as clients:
         house.segments.rename(away)

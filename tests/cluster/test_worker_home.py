@@ -67,17 +67,6 @@ def test_one_process_at_a_time_is_at_a_repository(home):
         pass
 
 
-def test_facts_of_a_process_that_has_ended_go_and_those_of_this_one_stay(home):
-    mine = home.facts_directory()
-    left = mine.with_name("facts-999999999-1")
-    left.mkdir()
-
-    home.forget_all_but(())
-
-    assert mine.is_dir()
-    assert not left.exists()
-
-
 def test_an_index_is_there_once_one_of_its_commits_is(home):
     fill(home, A)
     assert not home.has(A)

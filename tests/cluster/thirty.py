@@ -9,20 +9,19 @@ import secrets
 import sys
 import sysconfig
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from codecompass.cluster.access import Tokens
 from codecompass.cluster.engine import Engine, EngineUnavailable
-from codecompass.cluster.engine_queries import visible_filters
-from codecompass.cluster.generations import Generations
-from codecompass.cluster.manifests import block_id
+from codecompass.cluster.generations import Generations, ManifestReader
 from codecompass.cluster.repositories import Repositories, Repository
 from codecompass.cluster.schedule import Times
-from codecompass.cluster.segment_store import DirectoryStore
+from codecompass.cluster.segment_store import open_store
+from codecompass.settings import ClusterSettings
 from tests.cluster.git_remote import GitRemote
 from tests.cluster.processes import DEADLINE_SECONDS, POLL_SECONDS, LoggedProcess
 from tests.cluster.working import LIMITS, WorkerProcess
@@ -86,20 +85,18 @@ UNLIMITED = {"CODECOMPASS_ACCESS_MAX_REQUESTS_PER_MINUTE": "0"}
 class Thirty:
     """The organisation. Each method blocks; not thread-safe."""
 
-    def __init__(self, urls: Sequence[str], directory: Path, *, in_segments: bool = False) -> None:
-        """With `in_segments` indexes are published in the store `segments` of the directory, not as documents of the engine."""
+    def __init__(self, urls: Sequence[str], directory: Path) -> None:
         self.urls = tuple(urls)
         self.directory = directory
         self.prefix = f"t{secrets.token_hex(5)}"
         self.engine = Engine(urls, prefix=self.prefix, patience=60)
         self.engine.prepare()
         self.repositories = Repositories(self.engine, LIMITS.protocols)
-        self.segments = directory / "segments" if in_segments else None
-        self.store: DirectoryStore | None = None
-        if self.segments is not None:
-            self.segments.mkdir(parents=True)
-            self.store = DirectoryStore(self.segments, self.prefix)
-        self.generations = Generations(self.engine, directory / "read", store=self.store)
+        self.segments = directory / "segments"
+        self.segments.mkdir(parents=True)
+        self.store = open_store(ClusterSettings(prefix=self.prefix, segments=str(self.segments)))
+        self.manifests = ManifestReader(self.engine)
+        self.generations = Generations(self.engine, self.store, directory / "read")
         tokens = Tokens(self.engine)
         self.tokens = {group: tokens.add(f"agent of {group}", [group]) for group in ("red", "blue")}
         self.pushed: dict[str, Pushed] = {}
@@ -145,14 +142,13 @@ class Thirty:
     # Processes.
 
     def _worker(self, number: int) -> WorkerProcess:
-        return WorkerProcess(",".join(self.urls), self.prefix, self.directory / f"worker{number}", TIMES, self.segments)
+        return WorkerProcess(",".join(self.urls), self.prefix, self.directory / f"worker{number}", TIMES)
 
     def _server(self, number: int, port: int) -> LoggedProcess:
         command = ["serve-mcp", "--transport", "http", "--store", "opensearch", "--port", str(port), "--tools", "all"]
         engine = ["--cluster-url", ",".join(self.urls), "--cluster-prefix", self.prefix, "--log-level", "info"]
-        segments = "" if self.segments is None else str(self.segments)
         home = self.directory / f"server{number}"
-        environment = {"CODECOMPASS_HOME": str(home), "CODECOMPASS_CLUSTER_SEGMENTS": segments, **UNLIMITED}
+        environment = {"CODECOMPASS_HOME": str(home), "CODECOMPASS_CLUSTER_SEGMENTS": str(self.segments), **UNLIMITED}
         log = self.directory / f"server{number}-{len(list(self.directory.glob(f'server{number}-*.log')))}.log"
         return LoggedProcess([sys.executable, "-m", "codecompass", *command, *engine], log, environment)
 
@@ -208,45 +204,29 @@ class Thirty:
 
     def differences(self) -> dict[str, object]:
         """Returns by repository how the engine's contents differ from those of its newest commit."""
-        names = self.engine.names
-        for index in (names.text, names.manifests, names.blocks):
-            self.engine.refresh(index)
+        self.engine.refresh(self.engine.names.manifests)
         found = {name: difference for name in self.pushed if (difference := self._difference(name))}
         known = {each.repo_id for each in self.pushed.values()}
-        strangers = {
-            index: ids - known
-            for index in (names.text, names.manifests, names.blocks)
-            if (ids := self._ids(index, "repo_id", {"match_all": {}}).keys()) - known
-        }
-        return {**found, **strangers}
+        strangers = (set(self._manifests({"match_all": {}}).values()) | set(self.store.repositories())) - known
+        return {**found, **({"strangers": strangers} if strangers else {})}
 
     def _difference(self, name: str) -> dict[str, object]:
-        names, each = self.engine.names, self.pushed[name]
+        each = self.pushed[name]
         head = self.now(name).default_head
         assert head is not None
-        manifest = self.generations.manifest(head.generation)
-        own = {"term": {"repo_id": each.repo_id}}
-        # A generation in segments has no pieces, and so no documents.
-        shown = self.engine.search(
-            names.text, {"query": {"bool": {"filter": visible_filters(manifest)}}, "size": 0, "track_total_hits": True}
-        )
-        blocks = {block_id(each.repo_id, key) for file in manifest.files for key in file.blocks}
-        stored = [] if self.store is None else self.store.keys(each.repo_id)
+        manifest = self.manifests.manifest(head.generation)
         pairs = {
-            "segments": (stored, sorted({file.key for file in manifest.segments})),
+            "segments": (self.store.keys(each.repo_id), sorted({file.key for file in manifest.segments})),
             "commit": (head.commit, each.commit),
             "files": (head.file_count, each.n_files),
-            "documents": (shown["hits"]["total"]["value"], manifest.averages.documents),
-            "pieces": (set(self._ids(names.text, "piece", own)), {piece.id for piece in manifest.pieces}),
-            "manifests": ({hit["_id"] for hit in self.engine.all_hits(names.manifests, own)}, {head.generation}),
-            "blocks": ({hit["_id"] for hit in self.engine.all_hits(names.blocks, own)}, blocks),
+            "manifests": (self._manifests({"term": {"repo_id": each.repo_id}}).keys(), {head.generation}),
         }
         return {what: pair for what, pair in pairs.items() if pair[0] != pair[1]}
 
-    def _ids(self, index: str, field: str, query: Mapping[str, object]) -> Counter[str]:
-        body = {"query": query, "size": 0, "aggs": {"found": {"terms": {"field": field, "size": 1000}}}}
-        buckets = self.engine.search(index, body)["aggregations"]["found"]["buckets"]
-        return Counter({bucket["key"]: bucket["doc_count"] for bucket in buckets})
+    def _manifests(self, query: Mapping[str, object]) -> dict[str, str]:
+        """Returns the ids of repositories by generation."""
+        found = self.engine.documents(self.engine.names.manifests, dict(query))
+        return {each.id: msgspec.json.decode(each.source)["repo_id"] for each in found}
 
 
 def numbered(number: int) -> dict[str, str]:

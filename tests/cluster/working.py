@@ -1,6 +1,6 @@
 """Workers for tests, with times a tenth of the real ones, in this process or in one that can be paused and killed.
 
-python -m tests.cluster.working URLS PREFIX HOME TIMES [SEGMENTS]      works until SIGTERM, and logs JSON lines to stderr
+python -m tests.cluster.working URLS PREFIX HOME TIMES      works until SIGTERM, and logs JSON lines to stderr
 """
 
 import re
@@ -32,22 +32,22 @@ def options(jobs: int = 1) -> WorkerOptions:
     return WorkerOptions(jobs=jobs, times=TIMES, look_seconds=0.2, remotes=LIMITS)
 
 
-def settings(prefix: str, segments: Path | None = None) -> Settings:
-    cluster = ClusterSettings(prefix=prefix, segments="" if segments is None else str(segments))
-    return Settings(cluster=cluster, index=IndexSettings(workers=1))
+def settings(prefix: str, home: Path) -> Settings:
+    """The settings of a worker that publishes into the directory `segments` beside its home."""
+    segments = home.parent / "segments"
+    segments.mkdir(parents=True, exist_ok=True)
+    return Settings(cluster=ClusterSettings(prefix=prefix, segments=str(segments)), index=IndexSettings(workers=1))
 
 
 @asynccontextmanager
-async def working(
-    engine: Engine, home: Path, jobs: int = 1, measures: WorkerMeasures | None = None, segments: Path | None = None
-) -> AsyncIterator[None]:
-    """Runs a worker in this process for the duration of the block. With `segments` it publishes into that directory."""
+async def working(engine: Engine, home: Path, jobs: int = 1, measures: WorkerMeasures | None = None) -> AsyncIterator[None]:
+    """Runs a worker in this process for the duration of the block."""
     stop = trio.Event()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(
             run_worker,
             engine,
-            settings(engine.names.prefix, segments),
+            settings(engine.names.prefix, home),
             HomeLayout(home),
             stop,
             replace(options(jobs), measures=measures),
@@ -73,14 +73,14 @@ async def until(
 
 
 class WorkerProcess(LoggedProcess):
-    """A worker in a separate process. Its log is beside its home. With `segments` it publishes into that directory."""
+    """A worker in a separate process. Its log is beside its home."""
 
-    def __init__(self, urls: str, prefix: str, home: Path, times: Times = TIMES, segments: Path | None = None) -> None:
+    def __init__(self, urls: str, prefix: str, home: Path, times: Times = TIMES) -> None:
         number = len(list(home.parent.glob(f"{home.name}-*.log")))
         log = home.parent / f"{home.name}-{number}.log"
         given = msgspec.json.encode(times).decode()
         command = [sys.executable, "-m", "tests.cluster.working", urls, prefix, str(home), given]
-        super().__init__([*command, *(() if segments is None else (str(segments),))], log)
+        super().__init__(command, log)
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def worker_process(engine_url: str, prefix: str, home: Path) -> Iterator[WorkerP
         process.end()
 
 
-async def _main(urls: str, prefix: str, home: str, times: str, segments: str = "") -> None:
+async def _main(urls: str, prefix: str, home: str, times: str) -> None:
     engine = Engine(urls.split(","), prefix=prefix, patience=60.0)
     stop = trio.Event()
     chosen = replace(options(), times=msgspec.json.decode(times, type=Times))
@@ -105,8 +105,7 @@ async def _main(urls: str, prefix: str, home: str, times: str, segments: str = "
             stop.set()
 
         nursery.start_soon(stop_on_signal)
-        given = settings(prefix, Path(segments) if segments else None)
-        await run_worker(engine, given, HomeLayout(Path(home)), stop, chosen)
+        await run_worker(engine, settings(prefix, Path(home)), HomeLayout(Path(home)), stop, chosen)
         nursery.cancel_scope.cancel()
     engine.close()
 
@@ -116,4 +115,4 @@ if __name__ == "__main__":
 
     log.configure("info", "json")
     assert all(re.fullmatch(r"http://127\.0\.0\.1:\d+", url) for url in sys.argv[1].split(","))
-    trio.run(_main, *sys.argv[1:6])
+    trio.run(_main, *sys.argv[1:5])

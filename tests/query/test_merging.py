@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from codecompass.protocol.metadata import Metadata, RankingReason
 from codecompass.protocol.replies import HitEvidence, LocateSymbolReply, Result, SearchCodeReply, SearchEvidence, WordEvidence
-from codecompass.query.merging import WorkspacePart, evidence_of, merged_results, most_promising
+from codecompass.query.merging import WorkspacePart, asked_words, merged_results, most_promising
 
 METADATA = Metadata(
     codecompass_protocol_version="1.0",
@@ -135,6 +135,6 @@ def test_workspaces_are_compared_by_the_words_that_weigh_most_in_a_long_text_not
     padding = " ".join(f"remark{letter}{other}" for letter in "abcdefgh" for other in "abcdefgh")
     text = f"The export ends too early\n\n{padding}.\n\nI think that `ExportQueue` loses what `drain_all` returns.\n"
 
-    words = {word.text for word in evidence_of(text, {}, 10, []).words}
+    words = {word.text for word in asked_words(text)}
 
     assert {"export", "early", "exportqueue", "drain"} <= words

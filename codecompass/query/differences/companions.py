@@ -20,8 +20,8 @@ from codecompass.query.differences.file_versions import ChangedFile
 from codecompass.query.words.retrieval import inverse_frequency, n_chunks
 from codecompass.scan.git_change_history import ChangeHistory
 from codecompass.scan.path_roles import role_of, words_of
-from codecompass.store.snapshot import Search, Snapshot
-from codecompass.store.text_queries import FieldBoost, Filter, WordQuery
+from codecompass.store.snapshot import Snapshot
+from codecompass.store.text_queries import FieldBoost, WordQuery
 
 Signal = Literal["together", "near", "often", "words", "names", "uses", "path", "stem"]
 
@@ -206,20 +206,15 @@ def _having(snapshot: Snapshot, words: Mapping[str, int], changed: Collection[st
     """Returns for each file the share of the words' worth that its text has; rare words are worth more."""
     total = n_chunks(snapshot)
     valued = []
-    tokens = list(map(_token, sorted(words, key=lambda word: (-words[word], word))[:MAX_LOOKED_UP]))
-    snapshot.text.expect_words(token for _, token in tokens)
-    for field, token in tokens:
+    for field, token in map(_token, sorted(words, key=lambda word: (-words[word], word))[:MAX_LOOKED_UP]):
         frequency = snapshot.text.document_frequency(field, token)
         if 0 < frequency <= min(MAX_CHUNKS, max(2, total // 2)):
             valued.append((inverse_frequency(frequency, total), field, token))
     valued.sort(key=lambda each: (-each[0], each[2]))
     found: dict[str, float] = {}
     worths = []
-    searched = [
-        (worth, (WordQuery(token, (FieldBoost(field, 1.0),), is_constant=True),)) for worth, field, token in valued[:most]
-    ]
-    snapshot.text.expect_searches(Search("chunks", query, MAX_CHUNKS, Filter()) for _, query in searched)
-    for worth, query in searched:
+    for worth, field, token in valued[:most]:
+        query = (WordQuery(token, (FieldBoost(field, 1.0),), is_constant=True),)
         ids = sorted({hit.file_id for hit in snapshot.text.search_chunks(query, MAX_CHUNKS)})
         paths = [file.path for file in snapshot.facts.indexed_files(ids).values() if file.path not in changed]
         if paths:
@@ -278,7 +273,6 @@ def _alike(snapshot: Snapshot, changed: Collection[str], paths: Collection[str])
         return worth(common) / worth(ours | theirs) if common else 0.0
 
     compared = sorted(changed)[:MAX_COMPARED]
-    snapshot.text.expect_words(sorted(frozenset().union(*map(_all_words, (*compared, *paths)))))
     stems, wholes = {_stem(path) for path in compared}, {_all_words(path) for path in compared}
     by_stem = {path: max((shared(_stem(path), each) for each in stems), default=0.0) for path in paths}
     by_path = {path: max((shared(_all_words(path), each) for each in wholes), default=0.0) for path in paths}

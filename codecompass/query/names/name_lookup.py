@@ -5,8 +5,6 @@ signature, the name in another scope, the same words, typing errors.
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct
-
 from codecompass.languages.records import DOCUMENT_KINDS, SYMBOL_KINDS, SymbolKind
 from codecompass.languages.words import split_identifier
 from codecompass.query.names.exact_names import (
@@ -107,27 +105,6 @@ def by_similar_words(snapshot: Snapshot, name: str, where: Filter, kinds: frozen
         if shared >= MIN_SHARED_WORDS or (shared >= 0.5 and not foreign):
             shares[row.id] = -shared, foreign
     return sorted((row for row in rows if row.id in shares), key=lambda row: shares[row.id])
-
-
-class NameLikeness(Struct, frozen=True):
-    """What a definition has whose name is like one that was typed; lower-case."""
-
-    words: tuple[tuple[str, ...], ...]
-    """The words of the name, each with its other grammatical number."""
-    bare: str
-    """The last part of the name; empty if nothing is searched for by its letters."""
-    n_errors: int
-    """Typing errors that the last part may have."""
-
-
-def likeness_to(text: str) -> NameLikeness:
-    """Returns what definitions have that `find_named` finds if none has one of the names that it looks up exactly. Pure."""
-    name = (*sought_names(text)[1:], text.strip())[0]
-    words = list(dict.fromkeys(split_identifier(name)))[:MAX_NAME_WORDS]
-    bare = (name_parts(name) or ("",))[-1].lower()
-    has_letters = MIN_FUZZY_LENGTH <= len(bare) <= MAX_FUZZY_LENGTH and bool(query_words(bare))
-    variants = tuple(tuple(dict.fromkeys((word, _other_number(word)))) for word in words)
-    return NameLikeness(variants, bare if has_letters else "", _typing_errors(bare))
 
 
 def _typing_errors(bare: str) -> int:

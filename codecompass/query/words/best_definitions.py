@@ -60,7 +60,6 @@ def with_best_definitions(
         by_file.setdefault(place.file.id, []).append(place)
     chosen = list(by_file)[:n_files]
     chunks = _chunks_to_read(found, chosen)
-    snapshot.text.expect_texts(hit for file_id in chosen for hit in chunks[file_id])
     question = prepared_question(found)
     spans = snapshot.facts.spans_in_files(chosen, question.kinds)
     valued: dict[int, ValuedFile] = {}

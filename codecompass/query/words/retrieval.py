@@ -6,7 +6,7 @@ figures on a flat optimum: halving or doubling any of them changes NDCG@10 by ab
 """
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -31,7 +31,7 @@ from codecompass.query.words.query_words import (
 )
 from codecompass.store.rows import IndexedFile, SymbolRow
 from codecompass.store.schema import CHUNK_RECORD
-from codecompass.store.snapshot import ChunkHit, Search, Snapshot, WeighedSearch
+from codecompass.store.snapshot import ChunkHit, Snapshot
 from codecompass.store.text_queries import FieldBoost, Filter, WordQuery
 
 MAX_NAMESAKES: Final = 200
@@ -108,87 +108,13 @@ BREADTH_FOR_MERGING: Final = Breadth(chunks=100, covering=300, symbols=75)
 """For each of several workspaces, of which only the first hits are shown: of 333 messages asked of 32 repositories as many find
 their commit (`bench.quality.across`)."""
 
-SAVING_OF_TWO: Final = Breadth(chunks=100, covering=150, symbols=75, compared=8)
-SAVING_OF_MORE: Final = Breadth(chunks=60, covering=100, symbols=45, files=30, compared=5)
-"""The same with less work, for up to two workspaces and for more (`QueryOptions.saves_work`). Of commit messages 2 in 100 fewer
-find their file (measured 2026-11-25)."""
 
-
-def breadth_for(n_merged: int, *, saves_work: bool = False) -> Breadth:
+def breadth_for(n_merged: int) -> Breadth:
     """Returns the breadth for each of `n_merged` workspaces whose answers are merged, or for an answer that stands alone (0)."""
-    if n_merged == 0:
-        return BREADTH
-    if not saves_work:
-        return BREADTH_FOR_MERGING
-    return SAVING_OF_TWO if n_merged <= 2 else SAVING_OF_MORE
+    return BREADTH if n_merged == 0 else BREADTH_FOR_MERGING
 
 
-class Retrieval(Struct, frozen=True):
-    """The searches for a query, which are announced to the text index and still to be made."""
-
-    snapshot: Snapshot
-    query: str
-    words: tuple[QueryWord, ...]
-    worth: Mapping[str, float]
-    in_chunks: Sequence[WordQuery]
-    in_symbols: Sequence[WordQuery]
-    breadth: Breadth
-    where: Filter
-    asked: AskedRoles
-    lexicon: bool
-    long: LongQuestion | None
-    known: float
-
-    def candidates(self) -> Candidates:
-        """Makes the searches. Returns what they find, files in the order of their ids."""
-        snapshot, query, worth, breadth, where, long = (
-            self.snapshot,
-            self.query,
-            self.worth,
-            self.breadth,
-            self.where,
-            self.long,
-        )
-        text = snapshot.text
-        chunks = text.search_chunks(self.in_chunks, breadth.chunks, where)
-        symbols = _symbols(snapshot, query, self.in_symbols, breadth.symbols, where)
-        paths = {hit.file_id: hit.score for hit in text.search_files(file_query(self.words), breadth.files, where)}
-        chunks_by_file: dict[int, list[ChunkHit]] = {}
-        for hit in chunks:
-            chunks_by_file.setdefault(hit.file_id, []).append(hit)
-        symbols_by_file: dict[int, list[NamedSymbol]] = {}
-        for symbol in symbols:
-            symbols_by_file.setdefault(symbol.row.file_id, []).append(symbol)
-        indexed = snapshot.facts.indexed_files(sorted({*chunks_by_file, *symbols_by_file, *paths}))
-        files = tuple(
-            FileCandidate(
-                file,
-                tuple(chunks_by_file.get(file_id, ())),
-                tuple(symbols_by_file.get(file_id, ())),
-                paths.get(file_id, 0.0),
-            )
-            for file_id, file in sorted(indexed.items())
-        )
-        names = tuple(name_parts(name) for name in identifiers(query)[:MAX_NAMES])
-        covering = _covering(snapshot, worth, breadth.covering, where)
-        total = sum(worth.values())
-        return Candidates(
-            files=files,
-            coverage={key: hit.score / total for key, hit in covering.items()},
-            chunks={(hit.file_id, hit.line_start): hit for hit in chunks} | covering,
-            wanted=WantedWords(worth, _compared(worth) if self.lexicon else NONE_RELATED),
-            names=tuple(parts for parts in names if parts),
-            asked=self.asked,
-            query=query,
-            name_weights={}
-            if long is None
-            else {name_parts(name): weight for name, weight in reversed(tuple(long.names.items()))},
-            is_long=long is not None,
-            known=self.known,
-        )
-
-
-def announced_retrieval(
+def find_candidates(
     snapshot: Snapshot,
     query: str,
     limit: int,
@@ -197,14 +123,13 @@ def announced_retrieval(
     *,
     lexicon: bool = False,
     breadth: Breadth = BREADTH,
-    later: Sequence[WeighedSearch] = (),
     long: LongQuestion | None = None,
-) -> Retrieval:
-    """Returns the searches for the candidates for `query`; `limit` is that of the page.
+) -> Candidates:
+    """Returns the candidates for `query`, files in the order of their ids; `limit` is that of the page.
 
     `inflection` is the weight of other forms of the words; 0 leaves them out. With `lexicon`, related words, which programmers
-    use instead of those of the query, are searched too. `later` are announced together with the searches made here. `long` is
-    what the query says if it is a long text.
+    use instead of those of the query, are searched too. `long` is what the query says if it is a
+    long text.
     """
     if long is None:
         asked, known = asked_roles(query), 1.0
@@ -213,7 +138,6 @@ def announced_retrieval(
         asked, query = NOTHING_ASKED, long.text
         words, known = telling_words(snapshot, long.words)
     text = snapshot.text
-    text.expect_words(_counted(words, with_inflections=inflection > 0.0, with_related=lexicon))
     worth = _worth(snapshot, words)
     searched = words + (_inflected(snapshot, query, words, inflection) if inflection else ())
     related = _related(snapshot, worth, searched) if lexicon else ()
@@ -225,15 +149,40 @@ def announced_retrieval(
         files=max(breadth.files, limit),
         compared=breadth.compared,
     )
-    searches = [
-        Search("chunks", in_chunks, breadth.chunks, where),
-        Search("symbols", in_symbols, breadth.symbols, where),
-        Search("files", file_query(words), breadth.files, where),
-    ]
-    if _is_covered(worth):
-        searches.append(Search("chunks", coverage_query(worth), breadth.covering, where))
-    text.expect_searches([*searches, *later])
-    return Retrieval(snapshot, query, words, worth, in_chunks, in_symbols, breadth, where, asked, lexicon, long, known)
+    chunks = text.search_chunks(in_chunks, breadth.chunks, where)
+    symbols = _symbols(snapshot, query, in_symbols, breadth.symbols, where)
+    paths = {hit.file_id: hit.score for hit in text.search_files(file_query(words), breadth.files, where)}
+    chunks_by_file: dict[int, list[ChunkHit]] = {}
+    for hit in chunks:
+        chunks_by_file.setdefault(hit.file_id, []).append(hit)
+    symbols_by_file: dict[int, list[NamedSymbol]] = {}
+    for symbol in symbols:
+        symbols_by_file.setdefault(symbol.row.file_id, []).append(symbol)
+    indexed = snapshot.facts.indexed_files(sorted({*chunks_by_file, *symbols_by_file, *paths}))
+    files = tuple(
+        FileCandidate(
+            file,
+            tuple(chunks_by_file.get(file_id, ())),
+            tuple(symbols_by_file.get(file_id, ())),
+            paths.get(file_id, 0.0),
+        )
+        for file_id, file in sorted(indexed.items())
+    )
+    names = tuple(name_parts(name) for name in identifiers(query)[:MAX_NAMES])
+    covering = _covering(snapshot, worth, breadth.covering, where)
+    total = sum(worth.values())
+    return Candidates(
+        files=files,
+        coverage={key: hit.score / total for key, hit in covering.items()},
+        chunks={(hit.file_id, hit.line_start): hit for hit in chunks} | covering,
+        wanted=WantedWords(worth, _compared(worth) if lexicon else NONE_RELATED),
+        names=tuple(parts for parts in names if parts),
+        asked=asked,
+        query=query,
+        name_weights={} if long is None else {name_parts(name): weight for name, weight in reversed(tuple(long.names.items()))},
+        is_long=long is not None,
+        known=known,
+    )
 
 
 def telling_words(snapshot: Snapshot, words: Sequence[QueryWord]) -> tuple[tuple[QueryWord, ...], float]:
@@ -241,7 +190,6 @@ def telling_words(snapshot: Snapshot, words: Sequence[QueryWord]) -> tuple[tuple
     index has of as many words that would say most if all were in it: 0..1."""
     words = words[:MAX_WEIGHED_WORDS]
     total = n_chunks(snapshot)
-    snapshot.text.expect_words(word.text for word in words)
     valued = []
     for word in words:
         frequency = word_frequency(snapshot, word.text, total)
@@ -250,16 +198,6 @@ def telling_words(snapshot: Snapshot, words: Sequence[QueryWord]) -> tuple[tuple
     best = valued[:MAX_TELLING_WORDS]
     known = sum(worth for worth, *_, is_there in best if is_there) / (sum(worth for worth, *_ in best) or 1.0)
     return tuple(word for *_, word, is_there in valued if is_there)[:MAX_TELLING_WORDS], known
-
-
-def _counted(words: Sequence[QueryWord], *, with_inflections: bool, with_related: bool) -> Iterator[str]:
-    """Yields the words whose frequencies a question needs."""
-    for word in words:
-        yield word.text
-        if with_inflections:
-            yield from inflections(word.text)
-        if with_related:
-            yield from (related.word for related in related_words(word.text)[:SEARCHED_RELATED])
 
 
 def _inflected(snapshot: Snapshot, query: str, words: tuple[QueryWord, ...], weight: float) -> tuple[QueryWord, ...]:
