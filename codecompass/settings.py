@@ -296,6 +296,16 @@ class AccessSettings(Struct, frozen=True, kw_only=True):
         int,
         Meta(ge=1, le=365, description="How long a token is valid for which somebody has signed in.", extra={"unit": "days"}),
     ] = 7
+    page_url: Annotated[
+        Text,
+        Meta(
+            description="https:// URL without a path at which people open the web page of the servers. Empty: there is no page."
+        ),
+    ] = ""
+    page_session_hours: Annotated[
+        int,
+        Meta(ge=1, le=168, description="How long somebody who signs in to the page stays signed in.", extra={"unit": "hours"}),
+    ] = 12
     host_permissions: Annotated[
         bool, Meta(description="Show users what they may read at the code hosts, of sources that were added with --permissions.")
     ] = False

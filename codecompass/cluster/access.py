@@ -48,6 +48,8 @@ SHOWN_ID_LENGTH: Final = 12
 _PREFIX: Final = "cct_"
 """Lets scanners for leaked secrets recognise our tokens."""
 
+_SESSION_PREFIX: Final = "ccs_"
+
 _TOKEN_BYTES: Final = 32
 USED_SECONDS: Final = 1 * HOURS
 """The last use of a token is written down at most this often, as each is a write to the engine."""
@@ -56,6 +58,13 @@ Scope = Literal["questions", "metrics"]
 """What a token is for: questions of all kinds, or `GET /metrics`."""
 
 SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
+
+Use = Scope | Literal["page"]
+"""What is checked against a token's scope. Sessions of the page have `page` alone: neither is taken for the other."""
+
+SESSION_SCOPE: Final[tuple[Use, ...]] = ("page",)
+MAX_SESSIONS: Final = 20
+"""Sessions of the page of one name at a time, on as many browsers; the oldest ends when another one begins."""
 
 
 class Unauthorized(CodeCompassError):
@@ -112,6 +121,13 @@ class AccessToken(Struct, frozen=True, kw_only=True):
     """Who has signed in for it at the identity provider, which is also their login at the code hosts; empty if nobody has."""
     used_at: float = 0.0
     """Its last use, up to USED_SECONDS late; 0 if it was never used, or only with programs that do not write that down."""
+    session_of: str = ""
+    """Id of the token with which somebody has begun this session of the page: its groups count, and the session ends with it."""
+
+    @property
+    def is_session(self) -> bool:
+        """Whether it is a session of the page."""
+        return self.scope == SESSION_SCOPE
 
     def viewer(self, now: float) -> Viewer | None:
         """Returns the viewer that this token identifies, or None if it has expired."""
@@ -180,7 +196,9 @@ class Tokens:
         """
         if not 0 <= grace_hours <= MAX_GRACE_HOURS:
             raise InvalidInput(f"--grace-hours: from 0 to {MAX_GRACE_HOURS}.", field="grace_hours")
-        found = self._meant(which)
+        found = tuple(each for each in self._meant(which) if not each.token.is_session)
+        if not found:
+            raise InvalidInput(f"{which[:80]!r} has sessions of the page alone, which end by themselves.", field="token")
         if len(found) > 1:
             ids = ", ".join(each.id[:SHOWN_ID_LENGTH] for each in found)
             raise InvalidInput(f"{len(found)} tokens are called {which[:80]!r}. Name one by its id: {ids}.", field="token")
@@ -202,11 +220,37 @@ class Tokens:
             raise InvalidInput(
                 f"--days: from 1 to {MAX_DAYS:,}, or --no-expiry for a token that is valid until it is revoked.", field="days"
             )
-        text = _PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
+        return self._store(_PREFIX, token, None if days is None else days * DAYS)
+
+    def _store(self, prefix: str, token: AccessToken, seconds: float | None) -> tuple[str, KnownToken]:
+        text = prefix + secrets.token_urlsafe(_TOKEN_BYTES)
         now = time.time()
-        made = replace(token, created_at=now, expires_at=0.0 if days is None else now + days * DAYS)
+        made = replace(token, created_at=now, expires_at=0.0 if seconds is None else now + seconds)
         self._engine.put(self._index, token_id(text), msgspec.json.encode(made), expected=None)
         return text, KnownToken(token_id(text), made)
+
+    def begin_session(self, session: AccessToken, seconds: float) -> tuple[str, KnownToken]:
+        """Returns the text of a new session of the page and what is stored of it, valid for `seconds`.
+
+        Ends those of the same name that have expired, and the oldest beyond MAX_SESSIONS.
+        """
+        self._engine.refresh(self._index)
+        found = self._engine.documents(self._index, {"term": {"name": session.name}}, MAX_TOKENS)
+        known = [KnownToken(each.id, msgspec.json.decode(each.source, type=AccessToken)) for each in found]
+        mine = sorted((each for each in known if each.token.is_session), key=lambda each: -each.token.created_at)
+        now = time.time()
+        kept = [each for each in mine if each.token.viewer(now) is not None][: MAX_SESSIONS - 1]
+        for each in mine:
+            if each not in kept:
+                self._engine.delete(self._index, each.id)
+        return self._store(_SESSION_PREFIX, replace(session, scope=SESSION_SCOPE), seconds)
+
+    def end_session(self, id_: str) -> None:
+        """Ends the session of the page with this id, if there is one. Other servers may still accept it for
+        `authentication.KNOWN_SECONDS`."""
+        found = self.find(id_)
+        if found is not None and found.is_session:
+            self._engine.delete(self._index, id_)
 
     def find_for_use(self, id_: str) -> AccessToken | None:
         """Returns a token as `find` does, and writes down that it was used, at most once in USED_SECONDS.

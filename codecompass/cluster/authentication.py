@@ -17,7 +17,7 @@ from typing import Final
 import trio
 from msgspec import Struct
 
-from codecompass.cluster.access import MAX_GROUPS, MAX_NAME_LENGTH, AccessToken, OutOfScope, Scope, Unauthorized, Viewer, token_id
+from codecompass.cluster.access import MAX_GROUPS, MAX_NAME_LENGTH, AccessToken, OutOfScope, Unauthorized, Use, Viewer, token_id
 from codecompass.cluster.calls import RETRY_SECONDS, EngineCalls
 from codecompass.cluster.engine import EngineUnavailable
 from codecompass.cluster.hosts.members import ReaderGroups, without_readers
@@ -150,8 +150,26 @@ class Authenticator:
             raise HttpRefusal(UNAVAILABLE, error.message, headers=retry, is_retryable=True, reason=error.code) from error
         return identity
 
-    async def viewer(self, identity: Identity | None, scope: Scope = "questions") -> Viewer:
-        """Returns the viewer with their current groups, for a use within this scope.
+    async def of_page(self, heading: Heading, session: str) -> Identity | None:
+        """Returns who sends a request to the page: as the proxy says, else who has begun the session with this text, if it goes
+        on; None if that is nobody. Raises HttpRefusal if the proxy names more than one, EngineUnavailable."""
+        identity = self._named_by_proxy(heading)
+        if identity is None and session:
+            identity = Identity(token=token_id(session), is_session=True)
+        if identity is None:
+            return None
+        try:
+            await self.viewer(identity)
+        except (Unauthorized, OutOfScope):
+            return None
+        return identity
+
+    def forget(self, id_: str) -> None:
+        """Forgets what is cached of a token, so that it is read again."""
+        self._known.pop(id_, None)
+
+    async def viewer(self, identity: Identity | None, scope: Use = "questions") -> Viewer:
+        """Returns the viewer with their current groups, for a use within this scope; a session of the page is for the page alone.
 
         Raises Unauthorized, OutOfScope, EngineUnavailable.
         """
@@ -166,8 +184,12 @@ class Authenticator:
         token = await self._token(identity.token)
         # The wall clock: the time at which a token expires was written on another machine.
         viewer = None if token is None else token.viewer(time.time())
-        if token is not None and viewer is not None and scope not in token.scope:
-            raise OutOfScope(f"this token is only for {', '.join(token.scope)}. Ask whoever issued it for one for {scope}.")
+        used_for: Use = "page" if identity.is_session else scope
+        if token is not None and viewer is not None and used_for not in token.scope:
+            raise OutOfScope(f"this token is only for {', '.join(token.scope)}. Ask whoever issued it for one for {used_for}.")
+        if token is not None and viewer is not None and token.session_of:
+            token = await self._token(token.session_of)
+            viewer = None if token is None or "questions" not in token.scope else token.viewer(time.time())
         if viewer is None:
             raise Unauthorized("this token is unknown here: it was revoked, has expired or is mistyped. Ask for a new one.")
         if self._readers is not None and token is not None:

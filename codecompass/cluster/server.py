@@ -10,6 +10,7 @@ number of servers can answer behind one address.
     GET /health, GET /ready     open; they reveal nothing about repositories
     POST /webhook               open; the signature of the message is verified
     POST /login, /login/token   open; a person signs in at the identity provider for a token (`sign_in.py`)
+    /ui                         the page, if access.page_url is set, with its own ways to sign in (`page/door.py`)
 """
 
 import socket
@@ -26,6 +27,7 @@ from msgspec import Struct
 from codecompass.actors.asking import query_settings
 from codecompass.actors.failures import run_again_after_failure
 from codecompass.actors.job_state import JobHandle
+from codecompass.actors.worker_pool import WorkerPool, open_worker_pool
 from codecompass.cluster import health
 from codecompass.cluster.access import Tokens
 from codecompass.cluster.answers import AnswerSettings, LibraryAnswers, LibraryCommits, LibraryWorkspaces
@@ -39,6 +41,8 @@ from codecompass.cluster.health import EngineMonitor, LibraryState
 from codecompass.cluster.hosts.members import Members, ReaderGroups
 from codecompass.cluster.hosts.sources import Sources
 from codecompass.cluster.library import LOOKUPS, Libraries
+from codecompass.cluster.page.door import OrganisationPage
+from codecompass.cluster.page.own_requests import PageAddress, page_address
 from codecompass.cluster.repositories import Repositories
 from codecompass.cluster.routing import KeptViews, LibraryRouter
 from codecompass.cluster.segment_measures import MeasuredStore, StoreMeasures, watch_store
@@ -53,7 +57,8 @@ from codecompass.nurseries import open_nursery
 from codecompass.projects.caller import Caller
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import bare_metadata
-from codecompass.settings import Settings
+from codecompass.remote.address import is_loopback
+from codecompass.settings import ServerSettings, Settings
 from codecompass.store.job_log import JobRecord
 from codecompass.store.mapped_files import guard_mapped_files
 from codecompass.tracing import Traces
@@ -79,10 +84,14 @@ from codecompass.transport.product.product_surface import product_surface
 from codecompass.transport.tools.catalog import Catalog
 from codecompass.transport.tools.listing import TOOLS, listed_names, with_files_elsewhere
 from codecompass.transport.tools.services import Services
+from codecompass.transport.ui.access_checks import PAGE_PATH
 from codecompass.units import MILLISECONDS, SECONDS
 
 READ_SECONDS: Final = 4 * SECONDS
 """Deadline of one request to one node. Then another node is asked, so a hanging node delays a question by this once."""
+
+PAGE_WORKERS: Final = 2
+"""Worker processes that prepare code for the page."""
 
 WEBHOOKS: Final = 2
 """Webhook messages processed at a time. They have their own limit, so that questions never wait for them."""
@@ -125,26 +134,32 @@ class LibraryServer:
     """A server; get one from `open_library_server`. Implements `calls.OpenServer` and `calls.ServerAccess` for its sessions and
     `services.ServiceSource` for its tools."""
 
-    def __init__(self, launch: LibraryLaunch, engine: Engine, generations: Generations, store: StoreMeasures) -> None:
-        """`store` are the counters of the store of segments that `generations` read."""
+    def __init__(
+        self, launch: LibraryLaunch, engine: Engine, generations: Generations, store: StoreMeasures, page_workers: WorkerPool
+    ) -> None:
+        """`store` are the counters of the store of segments that `generations` read. `page_workers` prepare code for the page;
+        none is started before somebody opens it."""
         settings = launch.settings
         self._generations = generations
         self._store = store
+        self.page_workers: Final = page_workers
+        self.page_address: Final = page_address(settings.access)
         self.launch: Final = launch
         self._repositories = Repositories(engine)
         self._sources = Sources(engine)
         self._writes = EngineCalls(WEBHOOKS)
         self._views = KeptViews()
         self.libraries: Final = Libraries(self._repositories, generations)
+        self.tokens: Final = Tokens(engine)
         self.authenticator: Final = Authenticator(
-            Tokens(engine).find_for_use,
+            self.tokens.find_for_use,
             trusted_proxy(settings.access),
             EngineCalls(LOOKUPS),
             ReaderGroups(Members(engine), EngineCalls(LOOKUPS), settings.access.host_permissions_seconds)
             if settings.access.host_permissions
             else None,
         )
-        self.sign_in: Final = sign_in(settings.access, Tokens(engine))
+        self.sign_in: Final = sign_in(settings.access, self.tokens)
         self.monitor: Final = EngineMonitor(engine, self.libraries)
         self.measures: Final = Measures()
         self.tools: Final = Catalog(self, self.measures, launch.traces)
@@ -220,7 +235,7 @@ class LibraryServer:
 async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibraryServer]:
     """Yields a server, even while the engine is down; its cache is deleted at the end.
 
-    Raises InvalidInput if the settings name no engine, an invalid proxy, or unknown tools.
+    Raises InvalidInput if the settings name no engine, an invalid proxy or address of the page, or unknown tools.
     """
     settings = launch.settings
     login = engine_login(settings.cluster)
@@ -230,8 +245,9 @@ async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibrarySer
     try:
         with guard_mapped_files(launch.cache) as mapped_files:
             opened = open_generations(engine, store, launch.cache, settings.server.cache_bytes, mapped_files)
-            async with opened as generations, open_nursery() as nursery:
-                server = LibraryServer(launch, engine, generations, measures)
+            workers = open_worker_pool(PAGE_WORKERS)
+            async with opened as generations, workers as page_workers, open_nursery() as nursery:
+                server = LibraryServer(launch, engine, generations, measures, page_workers)
                 nursery.start_soon(watch_store, store, measures)
                 nursery.start_soon(run_again_after_failure, "engine watch", server.monitor.work)
                 nursery.start_soon(run_again_after_failure, "fetches", server.libraries.work)
@@ -311,9 +327,15 @@ async def serve_library(
         """Accepts any `?project_path=`: it is resolved with each question, among the repositories that its viewer may see."""
 
     login_pages = sign_in_pages(server.sign_in)
+    page = server.page_address
+    areas = {} if page is None else {PAGE_PATH: OrganisationPage(server, page, server.page_workers).handle}
     transport = HttpTransport(
         server.core,
-        guard=guard(bound=addresses, hosts=settings.allowed_hosts, origins=settings.allowed_origins),
+        guard=guard(
+            bound=addresses,
+            hosts=_hosts(settings, page, addresses),
+            origins=settings.allowed_origins if page is None else (*settings.allowed_origins, page.origin),
+        ),
         check_project_path=any_path,
         limits=limits,
         measures=server.measures,
@@ -324,8 +346,10 @@ async def serve_library(
             WEBHOOK: webhook_page,
             **login_pages,
         },
+        areas=areas,
         identify=server.authenticator.identify,
-        open_routes=(HEALTH, READY, WEBHOOK, *login_pages),
+        # The page identifies people itself.
+        open_routes=(HEALTH, READY, WEBHOOK, *login_pages, *areas),
         keeps_sessions=False,
     )
     get_logger(__name__).info("http_listening", addresses=addresses, port=sockets[0].getsockname()[1])
@@ -333,3 +357,9 @@ async def serve_library(
         if metrics_sockets:
             await nursery.start(partial(serve_metrics, metrics_sockets, metrics, server.core.stopping.wait))
         await transport.serve(sockets, task_status=task_status)
+
+
+def _hosts(settings: ServerSettings, page: PageAddress | None, addresses: Sequence[str]) -> tuple[str, ...]:
+    """Returns the names that are served: those of the settings, and that of the page unless any name is served."""
+    is_any = not settings.allowed_hosts and not all(is_loopback(each) for each in addresses)
+    return settings.allowed_hosts if page is None or is_any else (*settings.allowed_hosts, page.host)

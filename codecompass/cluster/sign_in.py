@@ -1,17 +1,20 @@
-"""Tokens for people who sign in at the identity provider: the device flow of OAuth 2.0 (RFC 8628) with OpenID Connect.
+"""People sign in at the identity provider with OpenID Connect: for a token by the device flow of OAuth 2.0 (RFC 8628), for the
+page by the authorization code flow with PKCE (RFC 7636).
 
     POST /login        -> the provider's code and address, which a person opens in a browser      no token is needed
     POST /login/token  -> `pending` until they have signed in, then a token of ours               once for a device code
+    the page           -> `address_to_sign_in`, and with the code that the provider sends back `signed_in`: who it is
 
 The server is the provider's client: the ID token comes from the provider's token endpoint over TLS, so its signature need not be
-checked (OpenID Connect Core 3.1.3.7); issuer, audience and expiry are. The server keeps nothing between the two: the device code
+checked (OpenID Connect Core 3.1.3.7); issuer, audience, expiry and nonce are. The server keeps nothing meanwhile: the device code
 is the client's, and any server can take it. While the provider is away nobody gets a token, and those that exist go on.
 """
 
 import base64
 import binascii
+import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import urlencode
@@ -33,7 +36,7 @@ from codecompass.units import SECONDS
 TIMEOUT_SECONDS: Final = 10 * SECONDS
 
 LONGEST_CODE: Final = 2_000
-"""Characters of a device code; providers use some dozens."""
+"""Characters of a device code or an authorization code; providers use some dozens, or a whole token."""
 
 _GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
 _INTERVAL_SECONDS: Final = 5
@@ -83,10 +86,35 @@ class SignedIn(Struct, frozen=True, kw_only=True):
     expires_at: float
 
 
+class Person(Struct, frozen=True):
+    """Who has signed in, with the groups in which a repository can be."""
+
+    name: str
+    groups: tuple[str, ...]
+    is_admin: bool
+
+
+class CodeRequest(Struct, frozen=True, kw_only=True):
+    """One attempt to sign in with a browser: what the provider is sent, and what it has to send back."""
+
+    redirect_uri: str
+    state: str
+    nonce: str
+    verifier: str
+    """The secret of PKCE, which only the token endpoint is told."""
+
+    @property
+    def challenge(self) -> str:
+        """The SHA-256 of the verifier, as PKCE writes it."""
+        digest = hashlib.sha256(self.verifier.encode("ascii")).digest()
+        return base64.urlsafe_b64encode(digest).decode("ascii").rstrip("=")
+
+
 class _Provider(Struct):
     issuer: str
     token_endpoint: str
     device_authorization_endpoint: str = ""
+    authorization_endpoint: str = ""
 
 
 class _Tokens(Struct):
@@ -150,20 +178,74 @@ class SignIn:
         status, body = self._post(provider.token_endpoint, {"grant_type": _GRANT, "device_code": device_code})
         if status != 200:
             return self._not_yet(_decoded(body, msgspec.json.Decoder(_Error)))
+        return self._issue(self._person(self._claims(_decoded(body, msgspec.json.Decoder(_Tokens)).id_token)))
+
+    @property
+    def host(self) -> str:
+        """The provider's name for people."""
+        return self._issuer.authority
+
+    def address_to_sign_in(self, request: CodeRequest) -> str:
+        """Returns the address at the provider to which a browser is sent. Raises ProviderUnavailable."""
+        endpoint = self._provider().authorization_endpoint
+        if not endpoint:
+            raise _unusable("it has no authorization endpoint")
+        if _safe(endpoint) is None or not (endpoint.isascii() and endpoint.isprintable()):
+            raise _unusable("one of its endpoints is not https://")
+        fields = {
+            "response_type": "code",
+            "client_id": self._settings.oidc_client_id,
+            "redirect_uri": request.redirect_uri,
+            "scope": self._settings.oidc_scopes,
+            "state": request.state,
+            "nonce": request.nonce,
+            "code_challenge": request.challenge,
+            "code_challenge_method": "S256",
+        }
+        return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(fields)}"
+
+    def signed_in(self, code: str, request: CodeRequest, issuer: str) -> Person:
+        """Returns who has signed in, for the code with which the provider has sent the browser back; `issuer` is what it then
+        called itself (RFC 9207), empty if it does not do that.
+
+        Raises SignInRefused if the code is of no use, ProviderUnavailable.
+        """
+        if issuer and issuer.rstrip("/") != self._settings.oidc_issuer.rstrip("/"):
+            raise SignInRefused("another identity provider has answered than the one that was asked. Sign in again.")
+        if not code or len(code) > LONGEST_CODE:
+            raise SignInRefused("the identity provider has sent no code. Sign in again.")
+        sent = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": request.redirect_uri,
+            "code_verifier": request.verifier,
+        }
+        status, body = self._post(self._provider().token_endpoint, sent)
+        if status != 200:
+            if _decoded(body, msgspec.json.Decoder(_Error)).error == "invalid_grant":
+                raise SignInRefused("this sign-in has expired or was used. Sign in again.")
+            raise _unusable("it refuses this client. Check access.oidc_client_id and its secret")
         claims = self._claims(_decoded(body, msgspec.json.Decoder(_Tokens)).id_token)
+        if claims.get("nonce") != request.nonce:
+            raise _unusable("its ID token answers another sign-in")
+        return self._person(claims)
+
+    def _person(self, claims: Mapping[str, object]) -> Person:
         name = claims.get(self._settings.oidc_name_claim)
         if not isinstance(name, str) or not 0 < len(name.strip()) <= MAX_NAME_LENGTH or not name.isprintable():
             raise _unusable(
                 f"its ID token names nobody in the claim {self._settings.oidc_name_claim}. See access.oidc_name_claim"
             )
-        return self._issue(name.strip(), self._groups(claims.get(self._settings.oidc_groups_claim)))
-
-    def _issue(self, name: str, said: Sequence[str]) -> SignedIn:
+        said = self._groups(claims.get(self._settings.oidc_groups_claim))
         is_admin = not set(self._settings.admin_groups).isdisjoint(said)
-        groups = _valid(without_readers(said))
-        text, made = self._tokens.issue(name, groups, days=self._settings.oidc_token_days, is_admin=is_admin, login=name)
-        get_logger(__name__).info("token_issued", viewer=name, token=made.id[:12], groups=len(groups), is_admin=is_admin)
-        return SignedIn(token=text, name=name, groups=groups, expires_at=made.token.expires_at)
+        return Person(name.strip(), _valid(without_readers(said)), is_admin)
+
+    def _issue(self, person: Person) -> SignedIn:
+        days, name = self._settings.oidc_token_days, person.name
+        text, made = self._tokens.issue(name, person.groups, days=days, is_admin=person.is_admin, login=name)
+        log = get_logger(__name__)
+        log.info("token_issued", viewer=name, token=made.id[:12], groups=len(person.groups), is_admin=person.is_admin)
+        return SignedIn(token=text, name=name, groups=person.groups, expires_at=made.token.expires_at)
 
     def _groups(self, said: object) -> tuple[str, ...]:
         named = said if isinstance(said, list) else [said] if isinstance(said, str) else []

@@ -21,6 +21,8 @@ class Identity(Struct, frozen=True):
     groups: tuple[str, ...] = ()
     login: str = ""
     """The login at the code hosts, as stated by that proxy."""
+    is_session: bool = False
+    """Whether `token` is that of a session of the page, which is good for nothing else."""
 
 
 class Caller(Protocol):

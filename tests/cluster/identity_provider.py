@@ -1,7 +1,10 @@
-"""A small identity provider on a local port: the device flow of OpenID Connect, as its specifications describe it."""
+"""A small identity provider on a local port: the device flow and the authorization code flow of OpenID Connect with PKCE, as
+their specifications describe them. Whoever comes to it is signed in at once."""
 
 import base64
+import hashlib
 import json
+import secrets
 import threading
 import time
 from collections.abc import Iterator
@@ -9,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 DEVICE_CODE = "GmRhmhcxhwAzkoEqiMEg_DnyEysNkuNhszIySk9eS"
 
@@ -28,6 +31,10 @@ class Provider:
     is_broken: bool = False
     interval: int = 5
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    sends_back: dict[str, str] = field(default_factory=dict)
+    """What it sends a browser back with in place of a code; an empty value leaves a parameter out."""
+    codes: dict[str, dict[str, str]] = field(default_factory=dict)
+    """What was asked for with each code that was not redeemed yet."""
 
     @property
     def issuer(self) -> str:
@@ -37,6 +44,7 @@ class Provider:
         return {
             "issuer": self.issuer,
             "device_authorization_endpoint": f"{self.issuer}/device",
+            "authorization_endpoint": f"{self.issuer}/authorize?kc=1",
             "token_endpoint": f"{self.issuer}/token",
             "jwks_uri": f"{self.issuer}/keys",
             **self.metadata,
@@ -52,8 +60,25 @@ class Provider:
             "interval": self.interval,
         }
 
-    def tokens(self) -> dict[str, Any]:
+    def authorize(self, asked: dict[str, str]) -> str:
+        """Returns the address to which a browser is sent back. The person has signed in."""
+        assert (asked["response_type"], asked["client_id"], asked["code_challenge_method"]) == ("code", "codecompass", "S256")
+        code = secrets.token_urlsafe(12)
+        self.codes[code] = asked
+        back = {"code": code, "state": asked["state"], "iss": self.issuer, **self.sends_back}
+        return f"{asked['redirect_uri']}?{urlencode({name: value for name, value in back.items() if value})}"
+
+    def redeem(self, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
+        """Returns tokens for a code, once, to whom the browser was sent from."""
+        asked = self.codes.pop(form["code"], None)
+        digest = hashlib.sha256(form["code_verifier"].encode()).digest()
+        challenge = base64.urlsafe_b64encode(digest).decode().rstrip("=")
+        is_same = asked is not None and (asked["redirect_uri"], asked["code_challenge"]) == (form["redirect_uri"], challenge)
+        return (200, self.tokens(asked["nonce"])) if asked is not None and is_same else (400, {"error": "invalid_grant"})
+
+    def tokens(self, nonce: str = "") -> dict[str, Any]:
         claims = {
+            **({"nonce": nonce} if nonce else {}),
             "iss": self.issuer,
             "aud": "codecompass",
             "exp": int(time.time()) + 300,
@@ -75,6 +100,8 @@ class Provider:
             return 200, self.device()
         if path == "/realm/token" and form.get("device_code") == DEVICE_CODE:
             return self.answers.pop(0) if self.answers else (200, self.tokens())
+        if path == "/realm/token" and form.get("grant_type") == "authorization_code":
+            return self.answers.pop(0) if self.answers else self.redeem(form)
         return 400, {"error": "invalid_grant"}
 
 
@@ -85,6 +112,13 @@ def identity_provider(**fields: Any) -> Iterator[Provider]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            parts = urlsplit(self.path)
+            if parts.path == "/realm/authorize" and not provider.is_broken:
+                self.send_response(302)
+                self.send_header("Location", provider.authorize({k: v[0] for k, v in parse_qs(parts.query).items()}))
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             self._answer({})
 
         def do_POST(self) -> None:

@@ -148,11 +148,12 @@ async def serving_library(
     webhook_secret: str = "",
     has_metrics_port: bool = False,
     traces: Traces | None = None,
+    port: int = 0,
 ) -> AsyncIterator[ServedLibrary]:
-    """Yields an HTTP server over an engine; stops it after the block."""
+    """Yields an HTTP server over an engine; stops it after the block. `port` is 0 for any free one."""
     launch = LibraryLaunch(settings=settings, cache=cache, webhook_secret=webhook_secret, traces=traces)
     async with open_library_server(launch) as server, trio.open_nursery() as nursery:
-        sockets = open_sockets("127.0.0.1", 0)
+        sockets = open_sockets("127.0.0.1", port)
         port = sockets[0].getsockname()[1]
         metrics_sockets = open_sockets("127.0.0.1", 0) if has_metrics_port else ()
         metrics_port = metrics_sockets[0].getsockname()[1] if metrics_sockets else 0

@@ -147,7 +147,7 @@ READERS = READING | {"fetch_and_publish", "publishing", "scoring", "sweeping", "
 def test_no_module_of_a_server_reads_past_the_library():
     importing = {
         path.stem
-        for path in PACKAGE.glob("*.py")
+        for path in PACKAGE.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] in READING
     }

@@ -304,7 +304,7 @@ def test_metrics_of_one_server_are_not_shown_behind_one_address():
     paths = of_kind("Ingress")["codecompass"]["spec"]["rules"][0]["http"]["paths"]
 
     assert ("/", "Exact") in [(each["path"], each["pathType"]) for each in paths]
-    assert [each["path"] for each in paths if each["pathType"] == "Prefix"] == ["/mcp"]
+    assert [each["path"] for each in paths if each["pathType"] == "Prefix"] == ["/mcp", "/ui"]
     assert "deny deny_status 404 if { path -m beg /metrics }" in (DEPLOY / "haproxy.cfg").read_text(encoding="utf-8")
 
 
@@ -331,7 +331,7 @@ def test_messages_of_git_servers_reach_a_server_that_has_their_secret():
 def test_people_who_sign_in_reach_a_server():
     paths = of_kind("Ingress")["codecompass"]["spec"]["rules"][0]["http"]["paths"]
 
-    assert {"/login", "/login/token"} <= {each["path"] for each in paths}
+    assert {"/login", "/login/token", "/ui"} <= {each["path"] for each in paths}
 
 
 def test_workers_on_kubernetes_have_the_tokens_of_code_hosts_as_files():

@@ -48,7 +48,7 @@ class HttpApp:
     """The ASGI application of a server. `routes` are exact paths; `areas` serve everything at or below theirs, and get no CORS
     headers. Without `websockets` there are none. The number of concurrent POSTs is bounded.
 
-    With `identify`, every request is identified before it is handled, except those to `open_routes`.
+    With `identify`, every request is identified before it is handled, except those to `open_routes`, which may be areas.
     """
 
     def __init__(
@@ -99,7 +99,8 @@ class HttpApp:
             if origin is not None and self._guard.names(origin) and self._area(request.path) is None:
                 request.common_headers = allowance(origin)
             handler = self._handler(request)
-            if self._identify is not None and handler is not answer_preflight and request.path not in self._open_routes:
+            place = self._area(request.path) or request.path
+            if self._identify is not None and handler is not answer_preflight and place not in self._open_routes:
                 request.identity = await self._identify(request)
             await handler(request)
         except HttpRefusal as refusal:

@@ -35,6 +35,7 @@ UNSUPPORTED_TYPE: Final = 415
 MISDIRECTED: Final = 421
 SERVER_ERROR: Final = 500
 UPGRADE_REQUIRED: Final = 426
+TOO_MANY: Final = 429
 HEADER_TOO_LARGE: Final = 431
 UNAVAILABLE: Final = 503
 
@@ -83,6 +84,8 @@ class Heading:
         """The address of the other end of the connection; empty if it is no longer known."""
         self.identity: Identity | None = None
         """The identity of the sender; None before it is known, and on servers without identities."""
+        self.query: Final = scope["query_string"].decode("ascii", "replace")
+        """The query as it was sent, without its question mark."""
         self._query: Final = _parsed_query(scope["query_string"])
         self._headers: Final = _joined(scope["headers"])
 

@@ -35,6 +35,11 @@ LENGTHS: Final = {
     "head": MAX_REF_LENGTH,
     "action": MAX_WORD_LENGTH,
     "job": MAX_WORD_LENGTH,
+    "mark": MAX_WORD_LENGTH,
+    "was": MAX_WORD_LENGTH,
+    "found": MAX_WORD_LENGTH,
+    "to": 2_000,
+    "token": 1_000,
 }
 """Every parameter that the page reads, with its maximum number of characters."""
 

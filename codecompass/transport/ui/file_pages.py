@@ -29,7 +29,7 @@ from codecompass.transport.ui.questions import PageError, ToolQueries
 from codecompass.transport.ui.rendered_markdown import LANGUAGE, MAX_CHARACTERS, RENDERED, DocumentPlace, MarkdownRenderer
 from codecompass.transport.ui.rendering import NOT_STORED, Rendering, address
 from codecompass.transport.ui.result_files import place_in_result
-from codecompass.transport.ui.search_form import SearchForm, wanted_by, written_form
+from codecompass.transport.ui.search_form import Choices, SearchForm, wanted_by, written_form
 from codecompass.transport.ui.shown_projects import ShownProject, chosen
 from codecompass.units import MIB
 
@@ -73,9 +73,15 @@ class FilePages:
     """Answers the pages about files. Each method raises PageError, HttpRefusal."""
 
     def __init__(
-        self, questions: ToolQueries, rendering: Rendering, highlighter: Highlighter, markdown: MarkdownRenderer
+        self,
+        questions: ToolQueries,
+        rendering: Rendering,
+        highlighter: Highlighter,
+        markdown: MarkdownRenderer,
+        choices: Choices,
     ) -> None:
         self._questions = questions
+        self._choices = choices
         self._rendering = rendering
         self._highlighter = highlighter
         self._markdown = markdown
@@ -86,7 +92,7 @@ class FilePages:
         project = shown_project(fields, projects)
         path, ref, q = required(fields, "path"), fields.given("ref"), fields.text("q")
         search = fields.text("search")
-        form = written_form(search, projects)
+        form = written_form(search, projects, self._choices)
         line = fields.number("line", 1, lowest=1, highest=MAX_LINE)
         part, why_not = None, ""
         try:
@@ -120,6 +126,8 @@ class FilePages:
             "directories": directories_of(part.path),
             "q": q,
             "search": search if form is not None else "",
+            "was": fields.text("was"),
+            "found_again": fields.text("found"),
             "here": "file",
         }
         await self._rendering.page(request, "file.html", values)

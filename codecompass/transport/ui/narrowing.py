@@ -56,7 +56,8 @@ async def ask_projects(
     if searched is not None and len(searched) == 1:
         why_not = {"why_not": form.why_not or None} if form.parsed.tool == SearchCode.tool and not others else {}
         return await questions.show(form.parsed.tool, searched[0].project_id, **arguments, **why_not)
-    named = {} if searched is None else {"workspace": [each.project_id for each in searched]}
+    of_group = {"workspace": form.group} if form.group and not form.parsed.projects else {}
+    named = of_group if searched is None else {"workspace": [each.project_id for each in searched]}
     return await questions.show_all(form.parsed.tool, **arguments, **named)
 
 

@@ -1,14 +1,14 @@
 """Questions of the page, asked as tool calls: with the same routing, isolation, freshness, deadlines and counters."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar, cast
 
 import trio
 
 from codecompass.actors.job_state import JobHandle
 from codecompass.errors import FileSystemUnresponsive
-from codecompass.projects.caller import TransportName
+from codecompass.projects.caller import Identity, TransportName
 from codecompass.protocol.replies import (
     DirectoryReply,
     ErrorReply,
@@ -20,12 +20,13 @@ from codecompass.protocol.replies import (
 )
 from codecompass.protocol.requests import ALL_PROJECTS, CountUses, ListDirectory, ReadFile
 from codecompass.scan.git_repository import GitError, GitRepository
-from codecompass.transport.http.request import BAD_REQUEST, NOT_FOUND, OK
-
-if TYPE_CHECKING:
-    from codecompass.transport.server import Server
+from codecompass.transport.http.request import BAD_REQUEST, NOT_FOUND, OK, TOO_MANY, UNAUTHORIZED, UNAVAILABLE
+from codecompass.transport.tools.catalog import Catalog
 
 T = TypeVar("T")
+
+RepositoryReading = Callable[[Path, Callable[[GitRepository, Callable[[], bool]], T]], Awaitable[T]]
+"""Reads the git repository of the tree at a path, as `CommitWorkspaces.read_repository` does."""
 
 ADVICE: Final[Mapping[str, str]] = {
     "index_not_ready": "The index is being built. Projects shows how far it is; load this page again in a moment.",
@@ -56,6 +57,9 @@ _STATUSES: Final = {
     "workspace_not_allowed": NOT_FOUND,
     "workspace_not_registered": NOT_FOUND,
     "invalid_input": BAD_REQUEST,
+    "unauthorized": UNAUTHORIZED,
+    "too_many_requests": TOO_MANY,
+    "engine_unavailable": UNAVAILABLE,
 }
 
 _PASSING: Final = frozenset({"index_not_ready", "index_incompatible", "index_stale", "workspace_busy"})
@@ -80,8 +84,11 @@ class PageCaller:
     transport: Final[TransportName] = "http"
     request_id: Final = "page"
     project_path: Final = None
-    identity: Final = None
     trace: Final = None
+
+    def __init__(self, identity: Identity | None = None) -> None:
+        """`identity` is who asks; None on servers without identities."""
+        self.identity: Final = identity
 
     async def roots(self) -> tuple[str, ...]:
         """Returns no roots: a browser has none."""
@@ -98,22 +105,25 @@ class PageCaller:
 
 
 class ToolQueries:
-    """Calls the tools of a server. Every question names its project by id: nothing else selects one."""
+    """Calls the tools of a server for one caller. Every question names its project by id: nothing else selects one."""
 
-    def __init__(self, server: "Server") -> None:
-        self._server = server
+    def __init__(self, tools: Catalog, caller: PageCaller, read_repository: RepositoryReading[object] | None) -> None:
+        """`read_repository` is None if the server has no git repositories."""
+        self._tools = tools
+        self._caller = caller
+        self._read_repository = read_repository
 
     async def show(self, tool: str, project: str, **arguments: object) -> Reply:
         """Returns the answer, with lines of code if it has any. Arguments that are None are left out.
 
         Raises PageError for an error.
         """
-        outcome = await self._server.tools.show(tool, {"project_id": project, **arguments}, PageCaller(), "text")
+        outcome = await self._tools.show(tool, {"project_id": project, **arguments}, self._caller, "text")
         return _reply(outcome.reply)
 
     async def show_all(self, tool: str, **arguments: object) -> Reply:
         """Returns the answer about all projects that the server answers for. Raises PageError."""
-        outcome = await self._server.tools.show(tool, {"workspace": ALL_PROJECTS, **arguments}, PageCaller(), "text")
+        outcome = await self._tools.show(tool, {"workspace": ALL_PROJECTS, **arguments}, self._caller, "text")
         return _reply(outcome.reply)
 
     async def show_from(self, tool: str, project: str, **arguments: object) -> Reply:
@@ -123,39 +133,43 @@ class ToolQueries:
     async def identify(self, project: str, name: str, path: str | None, limit: int) -> Sequence[Result]:
         """Returns the definitions of a name, or the one around `path:line`, with their ids. Raises PageError."""
         arguments = {"project_id": project, "name": name, "path": path, "limit": limit}
-        reply = _reply((await self._server.tools.show("locate_symbol", arguments, PageCaller(), "json")).reply)
+        reply = _reply((await self._tools.show("locate_symbol", arguments, self._caller, "json")).reply)
         assert isinstance(reply, LocateSymbolReply)
         return reply.results
 
     async def read(self, project: str, path: str, line_start: int, line_count: int, ref: str | None = None) -> FileTextReply:
         """Returns lines of a file as they are indexed, of the working tree or a commit. Raises PageError."""
         request = ReadFile(project_id=project, path=path, line_start=line_start, limit=line_count, ref=ref)
-        reply = _reply((await self._server.tools.ask(request, PageCaller())).reply)
+        reply = _reply((await self._tools.ask(request, self._caller)).reply)
         assert isinstance(reply, FileTextReply)
         return reply
 
     async def count_uses(self, project: str, path: str, first: int, last: int) -> UseCountsReply:
         """Returns how often the definitions that begin in these lines are used. Raises PageError."""
         request = CountUses(project_id=project, path=path, line_start=first, line_end=max(first, last))
-        reply = _reply((await self._server.tools.ask(request, PageCaller())).reply)
+        reply = _reply((await self._tools.ask(request, self._caller)).reply)
         assert isinstance(reply, UseCountsReply)
         return reply
 
     async def list_directory(self, project: str, path: str, ref: str | None) -> DirectoryReply:
         """Returns the names in a directory of the index. Raises PageError."""
         request = ListDirectory(project_id=project, path=path, ref=ref)
-        reply = _reply((await self._server.tools.ask(request, PageCaller())).reply)
+        reply = _reply((await self._tools.ask(request, self._caller)).reply)
         assert isinstance(reply, DirectoryReply)
         return reply
 
     async def read_repository(self, root: str, read: Callable[[GitRepository, Callable[[], bool]], T]) -> T:
         """Returns what `read` finds in the git repository of a project. Raises PageError if git fails or there is none."""
+        if self._read_repository is None:
+            raise PageError("not_here", "this server has no clones of the repositories.")
         try:
-            return await self._server.commits.read_repository(Path(root), read)
+            found = await self._read_repository(Path(root), read)
         except GitError as error:
             raise PageError("git_failed", str(error)) from error
         except FileSystemUnresponsive as error:
             raise PageError(error.code, error.message) from error
+        # What `read` returns, although the type of a function that is passed on cannot say so.
+        return cast("T", found)
 
 
 def _reply(reply: Reply) -> Reply:

@@ -1,7 +1,8 @@
 """Renders templates to HTML, with all values escaped, and serves the static files of the pages."""
 
+import copy
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -39,14 +40,18 @@ class StaticFile(Struct, frozen=True):
 class Rendering:
     """The templates and static files, read once."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, *, organisation: bool = False, templates: Sequence[Path] = (), advice: Mapping[str, str] | None = None
+    ) -> None:
+        """`organisation` is for the page over an organisation's code, which has more `templates` and its own `advice` by the
+        codes of errors."""
         self._files = {
             path.name: StaticFile(_MEDIA_TYPES[path.suffix], path.read_bytes()) for path in sorted((_HERE / "static").iterdir())
         }
         digest = hashlib.sha256(b"\0".join(file.content for file in self._files.values())).hexdigest()[:12]
         self._static_path = f"{PAGE_PATH}/static/{digest}/"
         self._environment = Environment(
-            loader=FileSystemLoader(_HERE / "templates"),
+            loader=FileSystemLoader([_HERE / "templates", *templates]),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
@@ -61,11 +66,22 @@ class Rendering:
             thousands=thousands,
             size=size,
             when=when,
+            advice=lambda trouble: (advice or {}).get(trouble.code, trouble.advice),
+            organisation=organisation,
+            one="repository" if organisation else "project",
+            many="repositories" if organisation else "projects",
         )
+        self._values: Mapping[str, object] = {}
+
+    def with_values(self, **values: object) -> "Rendering":
+        """Returns the same with values that all its templates get."""
+        other = copy.copy(self)
+        other._values = {**self._values, **values}
+        return other
 
     def html(self, template: str, values: Mapping[str, object]) -> str:
         """Returns a rendered page, or a part of one."""
-        return self._environment.get_template(template).render(values)
+        return self._environment.get_template(template).render({**self._values, **values})
 
     def _body(self, template: str, values: Mapping[str, object]) -> bytes:
         # Text of a repository may contain lone surrogates, which cannot be encoded.

@@ -23,6 +23,18 @@ MARKED_CHARACTERS: Final = 500
 """Longest query whose words are marked in the hits: a pasted log has too many to search for in every line."""
 
 
+class Choices(Struct, frozen=True):
+    """What can be searched beside single projects."""
+
+    groups: tuple[str, ...] = ()
+    begins_with_all: bool = False
+    """Whether all projects are searched if an address names none, and not the default project."""
+
+
+GROUP: Final = "group:"
+"""How a group is written where a project could be."""
+
+
 class Chip(Struct, frozen=True):
     """A filter of the query, and the text and the address of the query without it."""
 
@@ -36,6 +48,8 @@ class SearchForm(Struct, frozen=True, kw_only=True):
 
     project: ShownProject | None
     is_about_all: bool
+    """Whether several are chosen: `group`, or all."""
+    group: str
     q: str
     mode: str
     path: str
@@ -52,10 +66,17 @@ class SearchForm(Struct, frozen=True, kw_only=True):
         return bool(self.path or self.kind or self.language or self.why or self.why_not)
 
     @property
+    def chosen(self) -> str:
+        """What is chosen in the form: the id of a project, a group, or all."""
+        if self.is_about_all:
+            return f"{GROUP}{self.group}" if self.group else ALL_PROJECTS
+        return self.project.project_id if self.project else ""
+
+    @property
     def as_parameters(self) -> dict[str, object]:
         """The parameters of the address of the same search."""
         return {
-            "project": ALL_PROJECTS if self.is_about_all else self.project.project_id if self.project else "",
+            "project": self.chosen,
             "q": self.q,
             "mode": "" if self.mode == "auto" else self.mode,
             "path": self.path,
@@ -108,7 +129,8 @@ class SearchForm(Struct, frozen=True, kw_only=True):
         return address("", **{**self.as_parameters, "q": text})
 
     def searched(self, projects: tuple[ShownProject, ...]) -> tuple[ShownProject, ...] | None:
-        """Returns the projects that are searched; None for all of them. Raises PageError for a `repo:` that means none."""
+        """Returns the projects that are searched; None for all of them, or those of `group`. Raises PageError for a `repo:` that
+        means none."""
         if not self.parsed.projects:
             return None if self.is_about_all else () if self.project is None else (self.project,)
         found: dict[str, ShownProject] = {}
@@ -139,25 +161,27 @@ def wanted_by(parsed: ParsedQuery, *, is_chosen: bool = False) -> re.Pattern[str
     return re.compile(re.escape(parsed.query)) if parsed.mode == "literal" else word_pattern(parsed.query)
 
 
-def search_form(request: HttpRequest, projects: tuple[ShownProject, ...]) -> SearchForm:
+def search_form(request: HttpRequest, projects: tuple[ShownProject, ...], choices: Choices) -> SearchForm:
     """Returns what a request asks. Raises HttpRefusal."""
-    return _form(Fields(request), projects)
+    return _form(Fields(request), projects, choices)
 
 
-def written_form(written: str, projects: tuple[ShownProject, ...]) -> SearchForm | None:
+def written_form(written: str, projects: tuple[ShownProject, ...], choices: Choices) -> SearchForm | None:
     """Returns the search that `SearchForm.written` stands for; None for none. Raises HttpRefusal."""
-    form = _form(WrittenFields(written), projects) if written else None
+    form = _form(WrittenFields(written), projects, choices) if written else None
     return None if form is None or form.project is None or form.parsed.is_empty else form
 
 
-def _form(fields: Fields, projects: tuple[ShownProject, ...]) -> SearchForm:
+def _form(fields: Fields, projects: tuple[ShownProject, ...], choices: Choices) -> SearchForm:
     asked_mode = fields.text("mode")
     mode: SearchMode = next((each for each in SEARCH_MODES if each == asked_mode), "auto")
     asked, q = fields.text("project"), fields.text("q")
-    is_about_all = asked == ALL_PROJECTS
+    group = next((each for each in choices.groups if asked == f"{GROUP}{each}"), "")
+    is_about_all = bool(group) or asked == ALL_PROJECTS or (choices.begins_with_all and not asked)
     return SearchForm(
         project=chosen(projects, "" if is_about_all else asked),
         is_about_all=is_about_all,
+        group=group,
         q=q,
         mode=mode,
         path=fields.text("path"),

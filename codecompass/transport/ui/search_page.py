@@ -15,7 +15,7 @@ from codecompass.transport.ui.fields import LENGTHS
 from codecompass.transport.ui.narrowing import Completer, ask_projects, count_facets
 from codecompass.transport.ui.questions import PageError, ToolQueries
 from codecompass.transport.ui.rendering import Rendering
-from codecompass.transport.ui.search_form import MARKED_CHARACTERS, MORE_HITS, SearchForm, search_form
+from codecompass.transport.ui.search_form import MARKED_CHARACTERS, MORE_HITS, Choices, SearchForm, search_form
 from codecompass.transport.ui.shown_projects import ShownProject
 
 MAX_JOBS: Final = 5
@@ -92,31 +92,39 @@ class SearchPageResult(Struct, frozen=True, kw_only=True):
 class SearchPage:
     """Answers `/ui`, and the parts of it that change while somebody types: `/ui/results`, `/ui/facets`, `/ui/complete`."""
 
-    def __init__(self, questions: ToolQueries, rendering: Rendering, highlighter: Highlighter) -> None:
+    def __init__(self, questions: ToolQueries, rendering: Rendering, highlighter: Highlighter, choices: Choices) -> None:
         self._questions = questions
+        self._choices = choices
         self._rendering = rendering
         self._highlighter = highlighter
         self._completer = Completer(questions)
 
     async def page(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
         """Answers with the whole page."""
-        form = search_form(request, projects)
+        form = search_form(request, projects, self._choices)
         shown = await self._values(form, projects)
         values = {**shown, **await self._counted(form, projects), "projects": projects, "modes": SEARCH_MODES, "here": "search"}
+        values["groups"] = self._choices.groups
         await self._rendering.page(request, "search.html", values)
 
     async def results(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
         """Answers with the hits alone."""
-        await self._rendering.page(request, "results.html", await self._values(search_form(request, projects), projects))
+        await self._rendering.page(
+            request, "results.html", await self._values(search_form(request, projects, self._choices), projects)
+        )
 
     async def facets(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
         """Answers with the counts of the hits by language, directory and kind alone."""
-        await self._rendering.page(request, "facets.html", await self._counted(search_form(request, projects), projects))
+        await self._rendering.page(
+            request, "facets.html", await self._counted(search_form(request, projects, self._choices), projects)
+        )
 
     async def complete(self, request: HttpRequest, projects: tuple[ShownProject, ...]) -> None:
         """Answers with what can follow at the end of a text, as a list of options."""
-        form = search_form(request, projects)
-        offered = await self._completer.complete(request.parameter("q", LENGTHS["q"]) or "", form.project, projects)
+        form = search_form(request, projects, self._choices)
+        # Of many projects none is asked for its names.
+        asked = None if form.is_about_all and self._choices.begins_with_all else form.project
+        offered = await self._completer.complete(request.parameter("q", LENGTHS["q"]) or "", asked, projects)
         await self._rendering.page(request, "completions.html", {"completions": offered})
 
     async def _values(self, form: SearchForm, projects: tuple[ShownProject, ...]) -> dict[str, object]:

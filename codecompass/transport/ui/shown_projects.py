@@ -78,9 +78,11 @@ def shown_projects(server: "Server") -> tuple[ShownProject, ...]:
 
 
 def chosen(projects: tuple[ShownProject, ...], asked: str) -> ShownProject | None:
-    """Returns the project with this id or name, None if there is none; for an empty one the home project, else the last used."""
+    """Returns the project with this id or name, else with this label, None if there is none; for an empty one the home project,
+    else the last used."""
     if asked:
-        return next((each for each in projects if asked in (each.project_id, each.name)), None)
+        named = next((each for each in projects if asked in (each.project_id, each.name)), None)
+        return named or next((each for each in projects if asked == each.label), None)
     home = next((each for each in projects if each.is_home), None)
     return home or max(projects, key=lambda each: each.last_used_at, default=None)
 

@@ -17,28 +17,23 @@
 Loaded by the first request.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from codecompass.transport.http.request import NOT_FOUND, HttpRefusal, HttpRequest, require_method
+from codecompass.transport.http.request import NOT_FOUND, HttpRequest, require_method
 from codecompass.transport.ui.access_checks import PAGE_PATH
-from codecompass.transport.ui.code_lines import Highlighter
-from codecompass.transport.ui.code_pages import CodePages
-from codecompass.transport.ui.file_pages import FilePages
 from codecompass.transport.ui.project_pages import ProjectPages
-from codecompass.transport.ui.questions import PageError, ToolQueries
-from codecompass.transport.ui.rendered_markdown import MarkdownRenderer
+from codecompass.transport.ui.questions import PageCaller, PageError, ToolQueries
+from codecompass.transport.ui.reading_pages import Page, answer_page, code_renderers, reading_pages
 from codecompass.transport.ui.rendering import Rendering
-from codecompass.transport.ui.search_page import SearchPage
-from codecompass.transport.ui.shown_projects import ShownProject, shown_projects
+from codecompass.transport.ui.shown_projects import shown_projects
 
 if TYPE_CHECKING:
     from codecompass.transport.server import Server
 
 EVENTS_PATH: Final = f"{PAGE_PATH}/events"
-_STATIC_PATH: Final = f"{PAGE_PATH}/static/"
-
-Page = Callable[[HttpRequest, tuple[ShownProject, ...]], Awaitable[None]]
+STATIC_PATH: Final = f"{PAGE_PATH}/static/"
 
 
 class Site:
@@ -47,29 +42,10 @@ class Site:
     def __init__(self, server: "Server", rendering: Rendering) -> None:
         self._server = server
         self._rendering = rendering
-        questions = ToolQueries(server)
-        highlighter = Highlighter(server.page_workers)
-        search = SearchPage(questions, self._rendering, highlighter)
-        code = CodePages(questions, self._rendering, highlighter)
-        files = FilePages(questions, self._rendering, highlighter, MarkdownRenderer(server.page_workers))
+        questions = ToolQueries(server.tools, PageCaller(), server.commits.read_repository)
         self._projects = ProjectPages(server, questions, self._rendering)
         self._pages: Mapping[str, Page] = {
-            "": search.page,
-            "/": search.page,
-            "/results": search.results,
-            "/facets": search.facets,
-            "/complete": search.complete,
-            "/file": files.file,
-            "/raw": files.raw,
-            "/refs": files.refs,
-            "/tree": files.tree,
-            "/blame": files.blame,
-            "/history": files.history,
-            "/goto": code.goto,
-            "/card": code.card,
-            "/symbol": code.symbol,
-            "/uses": code.uses,
-            "/diff": code.difference,
+            **reading_pages(questions, self._rendering, code_renderers(server.page_workers)),
             "/projects": self._projects.projects,
             "/project": self._projects.project,
             "/activity": self._projects.activity,
@@ -91,31 +67,15 @@ class Site:
             await self._projects.act(request)
             return
         require_method(request, "GET")
-        if request.path.startswith(_STATIC_PATH):
+        if request.path.startswith(STATIC_PATH):
             await self._rendering.file(request)
             return
+        say = partial(self._say, request)
         page = self._pages.get(below)
         if page is None:
-            await self._say(request, PageError("page_not_found", "there is no such page."), NOT_FOUND)
+            await say(PageError("page_not_found", "there is no such page."), NOT_FOUND)
             return
-        await request.body()
-        failure: Exception | None = None
-        async with request.cancelled_when_gone():
-            try:
-                await self._answer(request, page)
-            except Exception as error:  # noqa: BLE001 (raised again outside the nursery, which would make it a group)
-                failure = error
-        if failure is not None:
-            raise failure
-
-    async def _answer(self, request: HttpRequest, page: Page) -> None:
-        projects = shown_projects(self._server)
-        try:
-            await page(request, projects)
-        except PageError as trouble:
-            await self._say(request, trouble, trouble.status)
-        except HttpRefusal as refusal:
-            await self._say(request, PageError("", refusal.message), refusal.status)
+        await answer_page(request, lambda: page(request, shown_projects(self._server)), say)
 
     async def _say(self, request: HttpRequest, trouble: PageError, status: int) -> None:
         values = {"trouble": trouble, "here": "", "projects": shown_projects(self._server)}

@@ -1,0 +1,170 @@
+"""The page over an organisation's code for one viewer at a time: the pages that read code, asked as the viewer's client would
+ask, with lists of what the viewer may see.
+
+    identity -> tools -> services of the caller -> Library          hits, files, definitions, uses
+    viewer -> Library.repositories                                  what can be chosen; everything else does not exist
+
+Loaded by the first request.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from codecompass.actors.worker_pool import WorkerPool
+from codecompass.cluster.engine import EngineUnavailable
+from codecompass.cluster.page.own_requests import PageAddress
+from codecompass.cluster.page.permalinks import Permalinks
+from codecompass.cluster.page.sessions import Sessions
+from codecompass.cluster.page.shown_repositories import ShownRepositories, shown_repositories
+from codecompass.cluster.page.signing_in import SigningIn
+from codecompass.projects.caller import Identity
+from codecompass.protocol.state_replies import IndexStatusReply, ListRefsReply
+from codecompass.transport.http.request import NOT_FOUND, UNAUTHORIZED, UNAVAILABLE, HttpRequest
+from codecompass.transport.ui.access_checks import PAGE_PATH
+from codecompass.transport.ui.fields import Fields
+from codecompass.transport.ui.file_pages import shown_project
+from codecompass.transport.ui.questions import PageCaller, PageError, ToolQueries
+from codecompass.transport.ui.reading_pages import Page, answer_page, code_renderers, reading_pages
+from codecompass.transport.ui.rendering import Rendering
+from codecompass.transport.ui.shown_projects import ShownProject
+
+if TYPE_CHECKING:
+    from codecompass.cluster.server import LibraryServer
+
+LISTED: Final = 100
+"""Repositories on one page of their list."""
+
+MAX_NAME_LENGTH: Final = 200
+SHOWN_REFS: Final = 100
+
+_NOT_HERE: Final = frozenset({"/blame", "/history", "/diff"})
+"""Pages that need a clone."""
+
+_TEMPLATES: Final = Path(__file__).parent / "templates"
+
+_ADVICE: Final = {
+    "index_not_ready": "No worker has indexed this repository yet. Load this page again in a moment.",
+    "index_incompatible": "Workers are indexing this repository for a newer version. Load this page again in a moment.",
+    "file_not_found": "No indexed file has this path at this commit. It may be left out, removed or renamed: search for it.",
+    "project_not_found": "There is no such repository here for you. Choose one under Repositories.",
+    "ref_not_indexed": "No such branch, tag or commit is indexed. Choose one of those that the field above a file offers.",
+    "not_here": "This needs the history of the repository, which servers do not have. Ask git in a clone.",
+    "engine_unavailable": "The search engine does not answer. Load this page again in a moment.",
+    "unauthorized": "You are signed out. Sign in again.",
+    "too_many_requests": "You ask more than one person may. Load this page again in a moment.",
+    "symbol_not_found": "Nothing of this name is defined in the repository. Search for it as text.",
+    "permission_denied": "The server cannot read its cache. Tell whoever runs it.",
+    "workspace_failed": "The repository cannot be answered for now. Tell whoever runs the server.",
+}
+"""What a person can do here, where that is not what they can do on the page of their own machine."""
+
+
+class OrganisationSite:
+    """Answers the requests of people who are signed in."""
+
+    def __init__(self, server: "LibraryServer", rendering: Rendering, workers: WorkerPool) -> None:
+        self._server = server
+        self._rendering = rendering
+        self._renderers = code_renderers(workers)
+
+    async def handle(self, request: HttpRequest, identity: Identity) -> None:
+        """Answers with a page; cancels the question if the browser disconnects. Raises ClientGone."""
+        viewer = await self._server.authenticator.viewer(identity)
+        rendering = self._rendering.with_values(viewer=viewer.name, is_session=identity.is_session)
+        shown = await shown_repositories(self._server.libraries.of(viewer))
+        say = partial(self._say, rendering, request, shown)
+        page = self._pages(identity, rendering, shown).get(request.path.removeprefix(PAGE_PATH))
+        if page is None:
+            await say(PageError("page_not_found", "there is no such page."), NOT_FOUND)
+            return
+        await answer_page(request, lambda: page(request, shown.projects), say)
+
+    async def say_away(self, request: HttpRequest, error: EngineUnavailable) -> None:
+        """Answers that the engine is away, to somebody who cannot be identified without it."""
+        trouble = PageError(error.code, error.message)
+        values = {"trouble": trouble, "here": "", "viewer": None}
+        await self._rendering.page(request, "trouble.html", values, status=UNAVAILABLE)
+
+    async def say_signed_out(self, request: HttpRequest) -> None:
+        """Answers a script of the page that nobody is signed in."""
+        trouble = PageError("unauthorized", "load the page again to sign in.")
+        await self._rendering.page(request, "signed_out.html", {"trouble": trouble}, status=UNAUTHORIZED)
+
+    def _pages(self, identity: Identity, rendering: Rendering, shown: ShownRepositories) -> Mapping[str, Page]:
+        questions = ToolQueries(self._server.tools, PageCaller(identity), None)
+        reading = reading_pages(questions, rendering, self._renderers, shown.choices)
+        permalinks = Permalinks(questions, reading["/file"])
+        return {
+            **{path: page for path, page in reading.items() if path not in _NOT_HERE},
+            "/file": permalinks.file,
+            "/permalink": permalinks.make,
+            "/projects": partial(self._repositories, rendering, shown),
+            "/project": partial(self._repository, rendering, questions),
+        }
+
+    async def _repositories(
+        self, rendering: Rendering, shown: ShownRepositories, request: HttpRequest, projects: tuple[ShownProject, ...]
+    ) -> None:
+        """Answers with the repositories, or those whose name contains a text, LISTED at a time."""
+        fields = Fields(request)
+        wanted = fields.text("q")[:MAX_NAME_LENGTH]
+        found = [each for each in projects if wanted.lower() in each.name.lower() or wanted.lower() in each.root.lower()]
+        first = fields.number("first", 0, lowest=0, highest=max(0, len(found) - 1))
+        values = {
+            "projects": found[first : first + LISTED],
+            "total": len(projects),
+            "n_found": len(found),
+            "wanted": wanted,
+            "first": first,
+            "before": max(0, first - LISTED) if first else None,
+            "behind": first + LISTED if first + LISTED < len(found) else None,
+            "groups": shown.choices.groups,
+            "here": "projects",
+        }
+        await rendering.page(request, "repositories.html", values)
+
+    async def _repository(
+        self, rendering: Rendering, questions: ToolQueries, request: HttpRequest, projects: tuple[ShownProject, ...]
+    ) -> None:
+        """Answers with one repository: its refs, what is indexed, what was left out and why."""
+        fields = Fields(request)
+        project = shown_project(fields, projects)
+        path = fields.given("path")
+        status = await questions.show("index_status", project.project_id, path=path)
+        refs = await questions.show("list_refs", project.project_id, limit=SHOWN_REFS)
+        assert isinstance(status, IndexStatusReply)
+        assert isinstance(refs, ListRefsReply)
+        values = {
+            "project": project,
+            "status": status,
+            "refs": refs.refs,
+            "n_refs": refs.total_refs,
+            "path": path or "",
+            "here": "projects",
+        }
+        await rendering.page(request, "repository.html", values)
+
+    async def _say(
+        self, rendering: Rendering, request: HttpRequest, shown: ShownRepositories, trouble: PageError, status: int
+    ) -> None:
+        await rendering.page(request, "trouble.html", {"trouble": trouble, "here": "", "projects": shown.projects}, status=status)
+
+
+class LoadedPage(Struct, frozen=True):
+    """What answers the requests to the page."""
+
+    rendering: Rendering
+    signing_in: SigningIn
+    site: OrganisationSite
+
+
+def load_page(server: "LibraryServer", address: PageAddress, workers: WorkerPool) -> LoadedPage:
+    """Returns the page of a server at an address, with its templates and static files read."""
+    rendering = Rendering(organisation=True, templates=(_TEMPLATES,), advice=_ADVICE)
+    hours = server.launch.settings.access.page_session_hours
+    signing_in = SigningIn(address, Sessions(server.tokens, hours), server.sign_in, server.authenticator, rendering)
+    return LoadedPage(rendering, signing_in, OrganisationSite(server, rendering, workers))
