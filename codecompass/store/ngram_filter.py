@@ -22,8 +22,7 @@ BITS_PER_CHARACTER: Final = 3
 """Of the text, before folding: with fewer, a filter of words that are all different would be too full."""
 
 MAX_SHARE: Final = 0.25
-"""How many of the bits may be set after folding. With half of that .6 % fewer indexes are asked in vain (29 repositories,
-2026-11-28)."""
+"""How many of the bits may be set after folding: more is smaller, and rules out less."""
 
 MIN_BITS: Final = 3**8
 """820 bytes, in which an index of a few files rules out nearly all that it does not have."""
