@@ -26,7 +26,7 @@ from codecompass.units import GIB
 
 DEFAULT_CACHE_BYTES: Final = 8 * GIB
 
-KEPT_MANIFESTS: Final = 4_096
+KEPT_MANIFESTS: Final = 16_384
 """Manifests kept in memory, the most recently used: a list of some 20 files each."""
 
 MANIFESTS_AT_ONCE: Final = 500

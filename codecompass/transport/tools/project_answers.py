@@ -237,7 +237,7 @@ def _reason(failure: CodeCompassError) -> str:
 
 
 def require_an_answer(answers: Answers) -> None:
-    """Raises the reason if all projects failed."""
+    """Raises the reason if all projects failed: one that another attempt cannot change if they all have it."""
     other = answers.other
     failed = [(each, each.failure) for each in answers.here if each.failure is not None]
     if len(failed) < len(answers.here) or (other.failure is None and other.n_projects):
@@ -250,7 +250,7 @@ def require_an_answer(answers: Answers) -> None:
     if len(failed) == 1:
         raise failure
     names = ", ".join(each.selected.label for each, _ in failed[:NAMED_SILENT])
-    raise WorkspaceBusy(
-        f"none of {len(failed):,} projects answered ({names}); the first, {first.selected.label}: {failure.message}",
-        retry_after_ms=RETRY_MS,
-    )
+    message = f"none of {len(failed):,} projects answered ({names}); the first, {first.selected.label}: {failure.message}"
+    if not failure.is_retryable and all(type(each) is type(failure) for _, each in failed):
+        raise type(failure)(message, **failure.data)
+    raise WorkspaceBusy(message, retry_after_ms=RETRY_MS)

@@ -218,3 +218,12 @@ async def test_a_total_is_exact_only_if_it_is_in_each_project(projects, lines, i
 
     assert (reply["unit"], reply.get("is_counted", True)) == ("line", is_counted)
     assert reply["total_candidates"] == lines or (not is_counted and 1_000 <= reply["total_candidates"] < lines)
+
+
+async def test_what_no_project_can_answer_is_told_for_its_reason_and_not_as_busy(projects):
+    answer = await answered(projects, "search_code", has_upkeep=False, query="type:commit retry")
+
+    assert answer.error is not None
+    assert answer.error.message.startswith("none of 7 projects answered (")
+    assert answer.error.code == "invalid_input", "they have no history"
+    assert "retry_after_ms" not in (answer.error.data or {})
