@@ -133,14 +133,14 @@ def test_a_token_ends_when_it_expires():
 
 
 READING = {
-    *("engine_queries", "engine_text", "generations", "manifests", "repository_samples"),
-    *("segment_cache", "segment_store", "segments"),
+    *("generations", "manifests", "segments", "segment_cache", "segment_store", "summaries", "summary_cache"),
     *("directory", "opening", "s3"),  # the stores
 }
 """The modules that read the contents of repositories."""
 
-READERS = READING | {"fetch_and_publish", "publishing", "scoring", "sweeping", "worker"}
-"""Those modules, and those of workers. `server` creates them, and passes them to `library` only."""
+READERS = READING | {"fetch_and_publish", "sweeping", "worker", "checking", "segment_measures"}
+"""Those modules, those of workers, and those that look whether the store is there. `server` creates them, and passes
+them to `library` only."""
 
 
 @pytest.mark.invariant(of="test_every_question_is_answered_as_if_the_invisible_did_not_exist")

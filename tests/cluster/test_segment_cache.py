@@ -247,7 +247,6 @@ async def test_the_size_of_the_copies_is_what_they_take_on_disk_with_files_that_
 
     steps = (
         lambda: cache.fetch(first),
-        lambda: cache.words(first),
         lambda: cache.fetch(second),
         lambda: cache.fetch(other),
         lambda: cache.discard("a1"),

@@ -4,14 +4,14 @@ import pytest
 
 from codecompass.cluster.segments import WORDS
 from codecompass.cluster.summary_cache import UNFINISHED, SummaryCache
-from tests.cluster.test_segment_cache import CountingStore, published
+from tests.cluster.kept_stores import CountingStore, KeptDirectory
+from tests.cluster.test_segment_cache import published
 from tests.support.workspace import TestWorkspace
 
 
 @pytest.fixture
 def store(tmp_path) -> CountingStore:
-    (tmp_path / "shared").mkdir()
-    return CountingStore(tmp_path / "shared")
+    return CountingStore(KeptDirectory(tmp_path / "shared").settings)
 
 
 @pytest.fixture

@@ -29,7 +29,6 @@ OTHER_MEANINGS = {
     ("cli/commands/installation.py", "fish"): "a shell whose completion is installed",
     ("cli/interactive/preview.py", "c"): "the class of comments",
     ("cli/main.py", "r"): "a mode in which a file is opened",
-    ("cluster/engine.py", "c"): "the beginning of a name that is sent to the search engine",
     ("languages/uses/arguments.py", "d"): "the exponent of a literal",
     ("query/uses/overloads.py", "c"): "a literal of one character",
     ("query/uses/overloads.py", "d"): "a literal with a fraction",
