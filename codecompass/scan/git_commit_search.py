@@ -225,7 +225,7 @@ class _Search:
                 matching.append((each, matches))
         if self._search.chosen is not None:
             changed = self._changes([each.commit for each, _ in matching])
-            matching = [(each, matches) for each, matches in matching if changed.get(each.commit)]
+            matching = [(each, matches) for each, matches in matching if changed.get(each.commit, _NOTHING).kept]
         for each, matches in matching:
             lines = each.message.split("\n")
             shown = tuple(FoundLine("", at + 1, "", lines[at], start) for at, start, _ in matches[:MAX_MATCHED_LINES])
@@ -233,37 +233,44 @@ class _Search:
 
     def _in_lines(self, records: Sequence[_Record]) -> Iterator[FoundCommit]:
         """Yields the commits of which one file's changed lines have what is sought."""
-        ids = [each.commit for each in records]
-        changed = self._changes(ids)
-        paths = list(dict.fromkeys(path for each in changed.values() for path in each))
-        require_plain_attributes(self._repository, (self._prefix + path for path in paths))
-        wanted = paths if self._search.chosen is not None and len(paths) <= _MAX_PATHSPECS else ()
+        changed = {commit: each for commit, each in self._changes([each.commit for each in records]).items() if each.kept}
+        wanted: Sequence[str] = ()
+        if self._search.chosen is not None:
+            wanted = list(dict.fromkeys(path for each in changed.values() for path in (*each.kept, *each.moved)))
+        paths = wanted if 0 < len(wanted) <= _MAX_PATHSPECS else ()
+        compared = paths or (path for each in changed.values() for path in each.paths)
+        require_plain_attributes(self._repository, (self._prefix + path for path in compared))
         output = self._halving(
-            [each for each in ids if changed.get(each)],
+            [each.commit for each in records if each.commit in changed],
             *("diff-tree", "--stdin", "-r", "-z", "--root", "--raw", "--abbrev=64", "-p", "-U0", "--inter-hunk-context=0"),
             *("-M", f"-l{RENAME_LIMIT}", "--no-ext-diff", "--no-textconv", "--no-color", "--no-prefix", "--full-index"),
-            *("--diff-algorithm=default", "--submodule=short", *self._relative(), "--", *wanted),
+            *("--diff-algorithm=default", "--submodule=short", *self._relative(), "--"),
+            *(self._prefix + path for path in paths),
         )
         by_id = {each.commit: each for each in records}
         for batch in output:
             for commit, patches in _patches(batch):
-                kept = changed.get(commit, frozenset())
-                hit = _line_hit(by_id[commit], [each for each in patches if each.change.path in kept], self._search.sought)
+                hit = _line_hit(by_id[commit], patches, changed[commit].kept, self._search.sought)
                 if hit is not None:
                     yield hit
 
-    def _changes(self, ids: Sequence[str]) -> dict[str, frozenset[str]]:
-        """Returns the paths that each commit changed and that count, without secrets."""
+    def _changes(self, ids: Sequence[str]) -> dict[str, "_Changed"]:
+        """Returns the paths that each commit changed."""
         chosen = self._search.chosen
         output = self._halving(
             ids, "diff-tree", "--stdin", "-r", "-z", "--root", "--raw", "--abbrev=64", "--no-renames", *self._relative()
         )
-        found: dict[str, frozenset[str]] = {}
+        found: dict[str, _Changed] = {}
         for batch in output:
             for commit, changes in _raw(batch):
                 paths = [each.path for each in changes if not each.note and not is_secret(each) and is_utf8(each.path)]
                 is_in = [True] * len(paths) if chosen is None else chosen(paths)
-                found[commit] = frozenset(path for path, passes in zip(paths, is_in, strict=True) if passes)
+                statuses = {each.status for each in changes}
+                found[commit] = _Changed(
+                    kept=frozenset(path for path, passes in zip(paths, is_in, strict=True) if passes),
+                    moved=tuple(each.path for each in changes if each.status in _MOVES) if statuses >= _MOVES else (),
+                    paths=tuple(each.path for each in changes),
+                )
         return found
 
     def _relative(self) -> tuple[str, ...]:
@@ -301,6 +308,22 @@ class _Search:
             standard_input=standard_input,
             max_output_bytes=MAX_OUTPUT_BYTES,
         )
+
+
+class _Changed(Struct, frozen=True, kw_only=True):
+    """The paths that a commit changed, without renames: the old and the new path of one are both here."""
+
+    kept: frozenset[str]
+    """Those that count, without secrets."""
+    moved: tuple[str, ...]
+    """All that it added and removed, if it did both. Git finds renames among what it compares: if some of these were left out,
+    all lines of a file that was moved into a chosen directory would seem to be new."""
+    paths: tuple[str, ...]
+    """All."""
+
+
+_NOTHING: Final = _Changed(kept=frozenset(), moved=(), paths=())
+_MOVES: Final = frozenset(("added", "removed"))
 
 
 class _Patch(Struct, frozen=True):
@@ -357,13 +380,19 @@ def _aligned(changes: Sequence[FileChange], pieces: Sequence[bytes]) -> Iterator
         at += 1 + is_retyped
 
 
-def _line_hit(record: _Record, patches: Sequence[_Patch], sought: Callable[[str], Matches]) -> FoundCommit | None:
+def _line_hit(
+    record: _Record, patches: Sequence[_Patch], kept: frozenset[str], sought: Callable[[str], Matches]
+) -> FoundCommit | None:
+    """Returns a commit of which one file's lines have what is sought: added ones count if the new path is kept, removed ones if
+    the old path is."""
     shown: list[FoundLine] = []
     n_lines, is_hit = 0, False
     for patch in patches:
-        if is_secret(patch.change) or patch.change.note:
+        change = patch.change
+        sides = {side for side, path in (("-", change.old_path), ("+", change.path)) if path in kept}
+        if not sides or is_secret(change) or change.note:
             continue
-        lines = list(_changed_lines(patch))
+        lines = [each for each in _changed_lines(patch) if each[0] in sides]
         matches = sought("\n".join(text for _, _, text in lines)) if lines else None
         if matches is None:
             continue
@@ -371,7 +400,7 @@ def _line_hit(record: _Record, patches: Sequence[_Patch], sought: Callable[[str]
         n_lines += len(matches)
         for at, start, _ in matches[: MAX_MATCHED_LINES - len(shown)]:
             side, number, text = lines[at]
-            shown.append(FoundLine(patch.change.path if side == "+" else patch.change.old_path, number, side, text, start))
+            shown.append(FoundLine(change.path if side == "+" else change.old_path, number, side, text, start))
     return _hit(record, tuple(shown), n_lines) if is_hit else None
 
 

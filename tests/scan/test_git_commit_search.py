@@ -123,6 +123,63 @@ def test_paths_narrow_a_search_of_both_kinds(workspace):
     assert places(workspace, "type:diff retry", chosen=in_docs) == [("docs/notes.md", 1, "+", "Retry later")]
 
 
+def moved_into_lib(workspace):
+    """Moves a file of 20 lines from `src/` to `lib/`, changes one of them on the way, and adds and removes others beside."""
+    lines = [f"needle {number}\n" for number in range(20)]
+    workspace.write({"src/a.py": "".join(lines), "src/gone.py": "other\n", "lib/b.py": "b\n"})
+    workspace.commit("before")
+    (workspace.root / "src/gone.py").unlink()
+    workspace.git("mv", "src/a.py", "lib/a.py")
+    lines[7] = "needle seven\n"
+    workspace.write({"lib/a.py": "".join(lines), "lib/new.py": "needle of lib\n", "src/new.py": "needle of src\n"})
+    workspace.commit("move")
+
+
+@pytest.mark.parametrize("n_pathspecs", [1_000, 1])
+def test_a_file_that_was_moved_into_what_is_chosen_has_only_the_lines_that_changed(workspace, monkeypatch, n_pathspecs):
+    monkeypatch.setattr(git_commit_search, "_MAX_PATHSPECS", n_pathspecs)
+    moved_into_lib(workspace)
+
+    def below(directory):
+        return lambda paths: [path.startswith(directory) for path in paths]
+
+    everything = places(workspace, "type:diff needle")
+    in_lib = places(workspace, "type:diff needle", chosen=below("lib/"))
+    in_src = places(workspace, "type:diff needle", chosen=below("src/"))
+
+    assert in_lib == [("lib/a.py", 8, "+", "needle seven"), ("lib/new.py", 1, "+", "needle of lib")]
+    assert in_src[:2] == [("src/a.py", 8, "-", "needle 7"), ("src/new.py", 1, "+", "needle of src")]
+    # Each line is of one of the two, and is found as if nothing were chosen.
+    assert sorted(in_lib + in_src) == sorted(everything)
+
+
+def test_a_secret_that_was_moved_is_not_shown_where_it_was_moved_to(workspace):
+    workspace.write({".env": "".join(f"needle {number}\n" for number in range(20))})
+    workspace.commit("secret")
+    workspace.git("mv", ".env", "docs/settings.txt")
+    workspace.commit("moved")
+
+    assert places(workspace, "type:diff needle", chosen=lambda paths: [path.startswith("docs/") for path in paths]) == []
+
+
+def test_paths_of_a_directory_are_chosen_by_their_names_in_it(workspace):
+    workspace.write({"docs/notes.md": "Retry now\n", "docs/other.md": "Retry never\n"})
+    workspace.commit("docs")
+
+    found = places(
+        workspace,
+        "type:diff retry",
+        root=workspace.root / "docs",
+        chosen=lambda paths: [path == "notes.md" for path in paths],
+    )
+
+    assert found == [
+        ("notes.md", 1, "-", "Retry later"),
+        ("notes.md", 1, "+", "Retry now"),
+        ("notes.md", 1, "+", "Retry later"),
+    ]
+
+
 def test_a_directory_of_a_repository_has_the_commits_that_changed_it_alone(workspace):
     root = workspace.root / "docs"
 

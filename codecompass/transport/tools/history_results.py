@@ -3,7 +3,7 @@ several, newest first. Each is asked through git; no index, and no workspace, is
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import trio
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from codecompass.actors.history_answers import HistoryLimits
 from codecompass.errors import reported
+from codecompass.formatting import count
 from codecompass.nurseries import open_nursery
 from codecompass.projects.selection import SelectedProject
 from codecompass.protocol.replies import SearchCodeReply
@@ -20,6 +21,7 @@ from codecompass.query.commit_question import asks_for_commits as asks_for_commi
 from codecompass.transport.calls import CallOutcome
 from codecompass.transport.tools.call import ToolCall
 from codecompass.transport.tools.project_answers import (
+    NAMED_SILENT,
     Answers,
     OtherAnswers,
     ProjectAnswer,
@@ -34,6 +36,9 @@ HISTORY_SECONDS: Final = 10 * SECONDS
 
 MAX_AT_ONCE: Final = 4
 """Projects that are searched at a time: each runs git."""
+
+MAX_WARNINGS: Final = 5
+"""Different warnings of projects that a merged answer has, those of the most projects; the projects of others are counted."""
 
 NOT_ASKED: Final = "the organisation's server was not searched for commits; name one of its repositories alone (org:NAME)"
 
@@ -94,8 +99,7 @@ def _merged(call: ToolCall, request: SearchCode, question: CommitQuestion, answe
     shown = tuple(hits[request.offset : end])
     has_more = len(hits) > end or any(reply.next_offset for _, reply in replies)
     metadata = several_metadata(call, request, answers, {hit.project for hit in shown})
-    said = dict.fromkeys(f"{label}: {warning}" for label, reply in replies for warning in reply.metadata.warnings)
-    metadata = replace(metadata, warnings=(*metadata.warnings, *said))
+    metadata = replace(metadata, warnings=(*metadata.warnings, *_warnings(replies)))
     if has_more and metadata.result_completeness == "complete":
         metadata = replace(metadata, result_completeness="truncated")
     return SearchCodeReply(
@@ -109,3 +113,18 @@ def _merged(call: ToolCall, request: SearchCode, question: CommitQuestion, answe
         next_offset=end if has_more and len(shown) == end - request.offset else 0,
         metadata=metadata,
     )
+
+
+def _warnings(replies: Sequence[tuple[str, SearchCodeReply]]) -> Iterator[str]:
+    """Yields the warnings of projects, each with the first that have it; bounded, however many projects there are."""
+    labels: dict[str, list[str]] = {}
+    for label, reply in replies:
+        for warning in dict.fromkeys(reply.metadata.warnings):
+            labels.setdefault(warning, []).append(label)
+    by_number = sorted(labels.items(), key=lambda item: -len(item[1]))
+    for warning, names in by_number[:MAX_WARNINGS]:
+        more = f" and {len(names) - NAMED_SILENT:,} more" if len(names) > NAMED_SILENT else ""
+        yield f"{', '.join(names[:NAMED_SILENT])}{more}: {warning}"
+    others = {name for _, names in by_number[MAX_WARNINGS:] for name in names}
+    if others:
+        yield f"{count(len(others), 'project')} had other warnings; name one alone for its own"

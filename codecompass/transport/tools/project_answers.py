@@ -71,6 +71,8 @@ class ProjectAnswer(Struct, frozen=True):
         reply = self.reply
         if reply is None or (reply.references if isinstance(reply, FindReferencesReply) else reply.results):
             return False
+        if isinstance(reply, SearchCodeReply) and reply.commits:
+            return False
         # An answer from an index that may be old is partial as well.
         is_partial = reply.metadata.result_completeness == "partial" and reply.metadata.freshness_status == "fresh"
         return is_partial or (isinstance(reply, SearchCodeReply) and not reply.is_counted)

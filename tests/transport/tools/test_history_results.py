@@ -87,3 +87,47 @@ async def test_a_time_that_cannot_be_read_is_refused(projects):
         refusal = await serving.refusal("search_code", workspace="*", query="type:commit since:soon")
 
     assert refusal["error"]["code"] == "invalid_input"
+
+
+async def test_warnings_of_many_projects_are_grouped_and_bounded(tmp_path):
+    """Twelve shallow clones share one warning; seven of them lack contents, each those of another number of commits."""
+    made = []
+    for number in range(12):
+        each = TestWorkspace(tmp_path / f"p{number:02}", tmp_path / "home", git=True)
+        each.commit("begin")
+        first = each.git("rev-parse", "HEAD").strip()
+        (each.root / ".git/shallow").write_text(f"{first}\n")
+        for step in range(8):
+            each.write({f"{step}.py": f"delay = {step}\n"})
+            each.commit(f"step {step}")
+        for step in range(number + 1 if number < 7 else 0):
+            blob = each.git("rev-parse", f"HEAD:{step}.py").strip()
+            (each.root / ".git/objects" / blob[:2] / blob[2:]).unlink()
+        # With an index git would read contents from the work tree instead.
+        (each.root / ".git/index").unlink()
+        made.append(each)
+    async with open_serving(made[0].home) as serving:
+        await registered(serving, made)
+
+        answer = await serving.call("search_code", workspace="*", query="type:diff delay", limit=50, timeout_ms=60_000)
+
+    shallow, *others = answer["metadata"]["warnings"]
+    assert shallow.startswith("p00, p01, p02, p03, p04, p05, p06, p07, p08, p09 and 2 more: this clone is shallow")
+    assert [each.split(" could not be read")[0] for each in others[:-1]] == [
+        "p00: 1 commit",
+        "p01: 2 commits",
+        "p02: 3 commits",
+        "p03: 4 commits",
+    ]
+    assert others[-1] == "3 projects had other warnings; name one alone for its own"
+
+
+async def test_a_project_with_more_commits_than_a_page_was_searched_as_far_as_was_asked(projects):
+    async with open_serving(projects[0].home) as serving:
+        await registered(serving, projects)
+
+        answer = await serving.call("search_code", workspace="*", query="type:commit", limit=1)
+
+    assert len(answer["commits"]) == 1
+    assert answer["next_offset"] == 1
+    assert not answer["metadata"].get("warnings")
