@@ -536,6 +536,14 @@ class ClusterSettings(Struct, frozen=True, kw_only=True):
         PathText,
         Meta(description="Directory with tokens for code hosts: in a file named like the host, its first line. Empty: none."),
     ] = ""
+    history: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=100_000,
+            description="How many generations of commits of a default branch can be searched; 0: none.",
+        ),
+    ] = 500
     max_repository_size: Annotated[
         int,
         Meta(

@@ -8,9 +8,11 @@ question to many repositories is put to those whose summaries of words say that 
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, overload
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codecompass.actors.answering import timeout_seconds
 from codecompass.actors.asking import Standing, StoredIndex, TimeLimit, ask, ask_status, options_for
@@ -33,8 +35,10 @@ from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsRe
 from codecompass.query.merging import sample_evidence
 from codecompass.query.options import QueryOptions
 from codecompass.query.summarized import expected_of
+from codecompass.scan.git_commit_search import SHALLOW
 from codecompass.scan.git_repository import NO_REF
 from codecompass.scan.git_revisions import NamedCommit
+from codecompass.scan.git_roots import GitRoots
 from codecompass.store.registry import Project
 from codecompass.store.snapshot import Snapshot
 from codecompass.units import SECONDS
@@ -58,6 +62,8 @@ RETRY_MS: Final = 5_000
 
 SHORTEST_COMMIT: Final = 7
 """Least number of characters of an abbreviated commit id."""
+
+OLDER_ELSEWHERE: Final = "older commits are not published here: workers publish the newest ones (cluster.history)"
 
 NOT_INDEXED: Final = "no worker has indexed it yet"
 
@@ -234,9 +240,38 @@ class LibraryCommits:
     async def search_history(
         self, request: SearchCode, question: "CommitQuestion", project: Project, limits: "HistoryLimits", warnings: Sequence[str]
     ) -> SearchCodeReply:
-        """Raises IndexedElsewhere: workers fetch the newest commit of each ref alone, so that nobody here has a history."""
-        await self._library.newest(project.project_id)
-        raise needs_history(f"type:{question.history}")
+        """Returns the commits of the default branch that a question asks for, of those that are published.
+
+        Raises the same errors as `answer_from_history`, RefNotIndexed, EngineUnavailable, and IndexedElsewhere if no history is
+        published.
+        """
+        from codecompass.actors.history_answers import answer_from_history  # only a question about commits needs it
+
+        repository = await self._library.newest(project.project_id)
+        head = repository.default_head
+        if request.ref is not None and await self.resolve(project, request.ref) is not None:
+            named = repository.heads[self._refs[project.project_id, request.ref]]
+            head = head if head is not None and named.commit == head.commit else None
+        field = f"type:{question.history}"
+        if head is None:
+            raise needs_history(field)
+
+        def work(root: Path | None) -> SearchCodeReply:
+            if root is None:
+                raise needs_history(field)
+            bounded = replace(limits, roots=GitRoots((str(root),)))
+            asked = replace(request, ref=None)
+            return answer_from_history(
+                asked, question, root, bounded, name=project.name, warnings=warnings, is_cancelled=caller_has_left
+            )
+
+        seconds = timeout_seconds(request, limits.seconds) + GRACE_SECONDS
+        reply = await self._library.read_history(repository, head, work, seconds)
+        told = tuple(OLDER_ELSEWHERE if each == SHALLOW else each for each in reply.metadata.warnings)
+        metadata = replace(
+            reply.metadata, workspace=str(project.root), ref=repository.default_ref, commit=head.commit, warnings=told
+        )
+        return replace(reply, metadata=metadata)
 
     async def list_refs(self, request: ListRefs, project: Project, metadata: BareMetadata) -> ListRefsReply:
         """Returns the indexed refs, the most recently published first."""

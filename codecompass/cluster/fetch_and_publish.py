@@ -25,6 +25,7 @@ from codecompass.actors.job_context import JobContext, JobOrder
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.cluster.engine import Engine, EngineUnavailable
 from codecompass.cluster.generations import ManifestReader
+from codecompass.cluster.histories import fetch_history
 from codecompass.cluster.leases import Claim, with_attempt
 from codecompass.cluster.manifests import Manifest
 from codecompass.cluster.remote_refs import MAX_REFS, RemoteRef, Selection, select_refs
@@ -65,6 +66,8 @@ class TurnResources(Struct, frozen=True, kw_only=True):
     """Limits the threads that publish and sweep."""
     owner: str
     """Host and process, for people."""
+    history: int = 0
+    """Generations of commits of a default branch that are published; 0 for none."""
     measures: WorkerMeasures
     store: MeasuredStore
     """Where finished indexes are published."""
@@ -159,7 +162,7 @@ class Turn:
         heads = self._claim.repository.heads
         head = next((each for each in heads.values() if self._serves(each, commit)), None)
         if head is None:
-            head = await self._index(ref, commit, mirror)
+            head = await self._index(ref, commit, mirror, is_default=ref.name == selection.default)
         default = selection.default if selection.default in {*heads, ref.name} else self._claim.repository.default_ref or ref.name
         await self._publish(ref, head, default)
 
@@ -167,7 +170,7 @@ class Turn:
         is_usable = not self._is_rebuild or head.generation in self._fresh
         return is_usable and head.commit == commit.commit and self._is_as_now(head)
 
-    async def _index(self, ref: RemoteRef, commit: NamedCommit, mirror: Mirror) -> RefHead:
+    async def _index(self, ref: RemoteRef, commit: NamedCommit, mirror: Mirror, *, is_default: bool) -> RefHead:
         """Builds the index of a commit and writes it to the store as a generation that is not visible yet."""
         resources, repo_id = self._resources, self._begun.repo_id
         began = time.monotonic()
@@ -186,7 +189,7 @@ class Turn:
         generation = secrets.token_hex(8)
         self._attempt = generation
         with part("write", {REF: ref.name}):
-            written = await self._write(generation, ref, commit)
+            written = await self._write(generation, ref, commit, is_default=is_default)
         self._fresh.add(generation)
         self._log.info(
             "generation_written",
@@ -209,10 +212,14 @@ class Turn:
             made_by=MADE_BY,
         )
 
-    async def _write(self, generation: str, ref: RemoteRef, commit: NamedCommit) -> dict[str, int]:
+    async def _write(self, generation: str, ref: RemoteRef, commit: NamedCommit, *, is_default: bool) -> dict[str, int]:
         """Writes the index of a commit as a generation, and returns what was written, for the log."""
         resources, repo_id = self._resources, self._begun.repo_id
         previous, layout = await self._previous(ref.name), resources.home.project(repo_id).commit(commit.commit)
+        history = None
+        if is_default and resources.history:
+            place = resources.home.history(repo_id)
+            history = await fetch_history(place, resources.remotes, resources.history, self._begun.url, ref, commit.commit)
         in_store = partial(
             publish,
             resources.engine,
@@ -222,6 +229,7 @@ class Turn:
             previous=previous,
             layout=layout,
             project_id=repo_id,
+            history=history,
             checkpoint=trio.from_thread.check_cancelled,
         )
         written = await trio.to_thread.run_sync(in_store, limiter=resources.threads)

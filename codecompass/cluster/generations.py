@@ -146,6 +146,13 @@ class Generations:
         return self._cache.discard(generation)
 
     @contextmanager
+    def history(self, generation: str) -> Iterator[Path | None]:
+        """Yields the repository with the history of a generation; None if none was published. Raises the same errors as
+        `snapshot`."""
+        with self._cache.history(self._manifests.manifest(generation)) as found:
+            yield found
+
+    @contextmanager
     def snapshot(self, generation: str) -> Iterator[Snapshot]:
         """Yields a snapshot of a generation, which is not thread-safe. Raises what `ManifestReader.manifest` and
         `SegmentCache.opened` raise."""

@@ -9,6 +9,7 @@ repository are read once for each question. No other module opens a snapshot for
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Final, TypeVar
 
 import trio
@@ -32,6 +33,10 @@ LISTED_SECONDS: Final = 2 * SECONDS
 """How long the list of repositories is cached. The engine itself may show a change up to a second late."""
 
 LOOKUPS: Final = 8
+
+HISTORIES: Final = 4
+"""Threads that search histories with git. They may wait for the store of segments."""
+
 SUMMARIES_SHARE: Final = 0.5
 """How much of the time for choosing repositories may go into fetching their summaries; of the others nothing is known then."""
 
@@ -49,6 +54,7 @@ class Libraries:
         self._generations = generations
         self.lookups: Final = EngineCalls(LOOKUPS)
         self.questions: Final = EngineCalls(QUESTIONS)
+        self.histories: Final = EngineCalls(HISTORIES, "history")
         self.fetches: Final = IndexFetches(generations.fetch)
         self.summaries: Final = Summaries(generations)
         self._listed: tuple[Repository, ...] = ()
@@ -100,6 +106,15 @@ class Libraries:
             return panics_as_errors(in_thread)()
 
         return await self.questions.run(in_thread_again, max(0.0, until - trio.current_time()))
+
+    async def read_history(self, head: RefHead, work: Callable[[Path | None], T], seconds: float) -> T:
+        """Runs `work` on the repository with the history of a generation, None if none was published, in a thread."""
+
+        def in_thread() -> T:
+            with self._generations.history(head.generation) as root:
+                return work(root)
+
+        return await self.histories.run(in_thread, seconds)
 
     def fetch_later(self, head: RefHead) -> bool:
         """Has the files of a generation fetched without waiting for them. Returns whether they are being fetched then: not if
@@ -159,6 +174,12 @@ class Library:
             if again is None or again.generation == head.generation:
                 raise
             return await self._libraries.read(again, work, seconds)
+
+    async def read_history(self, repository: Repository, head: RefHead, work: Callable[[Path | None], T], seconds: float) -> T:
+        """Runs `work` on the repository with the history of one head, None if none was published, in a thread. Raises the same
+        errors as `read`."""
+        self._require_visible(repository, head)
+        return await self._libraries.read_history(head, work, seconds)
 
     async def look_up(self, repo_ids: Collection[str]) -> None:
         """Reads the states of repositories at once, for `newest`. Raises EngineUnavailable."""

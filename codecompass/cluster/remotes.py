@@ -69,11 +69,13 @@ class Mirror:
     Only the holder of the repository's lock in this home may use it.
     """
 
-    def __init__(self, root: Path, limits: RemoteLimits) -> None:
+    def __init__(self, root: Path, limits: RemoteLimits, depth: int = 1) -> None:
+        """`depth` is how many generations of commits are fetched."""
         self.root: Final = root
         """Can be used as the root of a workspace, because it has a `.git`."""
         self._git: Final = root / ".git"
         self._limits = limits
+        self._depth = depth
 
     async def fetch(self, url: str, refs: Sequence[RemoteRef]) -> None:
         """Fetches the remote's current commits of `refs`. Raises RemoteError, OSError."""
@@ -81,8 +83,11 @@ class Mirror:
             return
         await self._prepare(is_long=len(refs[0].object_id) > 40)
         refspecs = [f"+{ref.reference}:{ref.local}" for ref in refs]
-        options = ("--depth=1", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
-        command = _command(self._limits, self.root, "fetch", "--progress", "--force", *options, "--", url, *refspecs)
+        options = (
+            *("--force", f"--depth={self._depth}", "--no-tags", "--no-write-fetch-head"),
+            *("--no-auto-maintenance", "--no-recurse-submodules"),
+        )
+        command = _command(self._limits, self.root, "fetch", "--progress", *options, "--", url, *refspecs)
         try:
             await _run(command, self._limits, url=url, seconds=self._limits.fetch_seconds, size=self._size)
         except RemoteError as error:

@@ -67,11 +67,11 @@ def needs_clone(what: str) -> IndexedElsewhere:
 
 
 def needs_history(what: str) -> IndexedElsewhere:
-    """Returns the error for a question about the history of a repository."""
+    """Returns the error for a question about a history that is not published."""
     return IndexedElsewhere(
-        f"{what} needs the history of the repository, and the workers of this organisation fetch only its newest commits. Ask a "
-        "codecompass that runs beside a full clone (git clone, then codecompass search there); search_code without type: answers "
-        "here, for each ref that list_refs shows."
+        f"{what} needs the history, and none of this is published here: workers publish that of the default branch with its "
+        "next commit, unless cluster.history is 0. Ask a codecompass that runs beside a full clone (git clone, then codecompass "
+        "search there); search_code without type: answers here, for each ref that list_refs shows."
     )
 
 

@@ -19,6 +19,7 @@ from typing import Final
 from blake3 import blake3
 from msgspec import Struct
 
+from codecompass.cluster.histories import HISTORY, is_of_history
 from codecompass.cluster.manifests import FACTS_FILE, Manifest, SegmentFile, damaged
 from codecompass.cluster.segment_measures import CacheMeasures
 from codecompass.cluster.segments import TEXT, WORDS
@@ -172,6 +173,17 @@ class SegmentCache:
             if self._n_faults(directory) > n_faults:
                 raise damaged(manifest.generation, "a local copy was cut short")
 
+    @contextmanager
+    def history(self, manifest: Manifest) -> Iterator[Path | None]:
+        """Yields the repository with the history of a generation, fetched if necessary; None if none was published. Raises the
+        same errors as `opened`."""
+        files = tuple(each for each in manifest.segments if is_of_history(each.name))
+        if not files:
+            yield None
+            return
+        with self._files_of(_Bundle(f"{manifest.generation}-{HISTORY}", manifest.repo_id, files)) as directory:
+            yield directory / HISTORY
+
     def discard(self, generation: str) -> bool:
         """Forgets the copy of a generation in which damage was found, so that it is fetched again. Returns whether there was
         one."""
@@ -304,7 +316,8 @@ class SegmentCache:
 
 
 def _whole(manifest: Manifest) -> _Bundle:
-    return _Bundle(manifest.generation, manifest.repo_id, tuple(each for each in manifest.segments if each.name != WORDS))
+    files = tuple(each for each in manifest.segments if each.name != WORDS and not is_of_history(each.name))
+    return _Bundle(manifest.generation, manifest.repo_id, files)
 
 
 def _reader(bundle: _Bundle, directory: Path) -> TextReader:

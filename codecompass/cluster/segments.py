@@ -2,6 +2,7 @@
 
     text/*      the files of tantivy's index
     facts.db    symbols, imports and files, with base.db if they are the overlay of a fork
+    history/*   a repository of the newest commits, of a default branch (`histories.py`)
     words       which words the index has (`word_summary.py`), from which repositories are selected
 
 A file that the previous generation has too is not written again: tantivy's files never change, and the base of a fork is shared.
@@ -19,6 +20,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.cluster.engine import Conflict, Engine
+from codecompass.cluster.histories import History, history_files
 from codecompass.cluster.manifests import BASE_FILE, FACTS_FILE, Manifest, SegmentFile
 from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.errors import IndexNotReady
@@ -64,14 +66,15 @@ def publish(
     previous: Manifest | None,
     layout: ProjectLayout,
     project_id: str,
+    history: History | None = None,
     checkpoint: Callable[[], None] = lambda: None,
 ) -> Published:
     """Writes the files of the index in `layout`, which nobody else may be writing, to the store, and their list to the engine, as
     `generation` (a new random name).
 
-    `previous` is the generation of a head of the repository, of the same ref or a similar one. `checkpoint` is called before each
-    file and may raise, which ends the publication. Raises StoreUnavailable, EngineUnavailable if the engine accepted nothing for
-    the client's patience, EngineRefused, and what reading the index raises.
+    `previous` is the generation of a head of the repository, of the same ref or a similar one. `history` is published with it.
+    `checkpoint` is called before each file and may raise, which ends the publication. Raises StoreUnavailable, EngineUnavailable
+    if the engine accepted nothing for the client's patience, EngineRefused, and what reading the index raises.
     """
     index = WorkspaceIndex(layout, project_id)
     try:
@@ -85,6 +88,7 @@ def publish(
                 snapshot=snapshot,
                 layout=layout,
                 facts=facts_files(layout),
+                history=history,
                 previous=() if previous is None else previous.segments,
                 scratch=Path(scratch),
                 checkpoint=checkpoint,
@@ -116,6 +120,7 @@ def write_segments(
     snapshot: Snapshot,
     layout: ProjectLayout,
     facts: Mapping[str, Path],
+    history: History | None = None,
     previous: Collection[SegmentFile],
     scratch: Path,
     checkpoint: Callable[[], None],
@@ -128,7 +133,7 @@ def write_segments(
     known = {each.digest: each for each in previous}
     files: list[SegmentFile] = []
     n_written = written_bytes = 0
-    for name, path, digest in _files(snapshot, layout, facts, scratch):
+    for name, path, digest in _files(snapshot, layout, facts, history, scratch):
         checkpoint()
         size = path.stat().st_size
         before = known.get(digest)
@@ -164,7 +169,7 @@ def remove_segments(
 
 
 def _files(
-    snapshot: Snapshot, layout: ProjectLayout, facts: Mapping[str, Path], scratch: Path
+    snapshot: Snapshot, layout: ProjectLayout, facts: Mapping[str, Path], history: History | None, scratch: Path
 ) -> Iterator[tuple[str, Path, bytes]]:
     """Yields the name, path and digest of each file."""
     text = layout.text(require_compatible(layout).epoch, snapshot.meta.generation)
@@ -175,6 +180,8 @@ def _files(
     summary = scratch / WORDS
     summary.write_bytes(summary_of(snapshot, NO_STAMP))
     yield WORDS, summary, digest_of(summary)
+    for name, path in () if history is None else history_files(history, scratch):
+        yield name, path, digest_of(path)
 
 
 def facts_files(layout: ProjectLayout) -> dict[str, Path]:

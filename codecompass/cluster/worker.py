@@ -125,6 +125,7 @@ async def run_worker(
             owner=f"{platform.node()} process {os.getpid()}",
             measures=measures,
             store=store,
+            history=settings.cluster.history,
         )
         schedule = Schedule(trio.current_time, local.has, made_by=MADE_BY, times=times)
         worker = _Worker(resources, schedule, settings, chosen)

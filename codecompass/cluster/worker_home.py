@@ -1,6 +1,7 @@
 """The files of a worker on its machine: mirrors of repositories and the indexes built from them. All of it can be built again.
 
     <home>/cluster/<prefix>/projects/<repo_id>/mirror/.git    commits of the remote
+    <home>/cluster/<prefix>/projects/<repo_id>/history/.git   the newest commits of its default branch, to be searched
     <home>/cluster/<prefix>/projects/<repo_id>/refs/<commit>/ the index of a commit, of which the next one is a fork
 
 It is apart from other indexes, because nothing in it belongs to a project of the registry. Workers on one machine may share it.
@@ -33,6 +34,10 @@ class WorkerHome:
     def mirror(self, repo_id: str) -> Path:
         """Returns the path of a repository's mirror."""
         return self.project(repo_id).root / "mirror"
+
+    def history(self, repo_id: str) -> Path:
+        """Returns the path of the newest commits of a repository."""
+        return self.project(repo_id).root / "history"
 
     def has(self, repo_id: str) -> bool:
         """Returns whether this machine has an index of any commit of a repository."""

@@ -36,6 +36,9 @@ MAX_OUTPUT_BYTES: Final = 32 * MIB
 MAX_FAILURES: Final = 8
 """Commits that cannot be compared before a search ends: git fails for the others too."""
 
+SHALLOW: Final = "this clone is shallow: older commits are not here, and nothing is fetched"
+"""The warning of a search in a clone without the older commits."""
+
 _FIRST_BATCH: Final = {"commit": 1_000, "diff": 50}
 _LARGEST_BATCH: Final = {"commit": 8_000, "diff": 800}
 _MAX_PATHSPECS: Final = 1_000
@@ -151,7 +154,7 @@ class _Search:
         search = self._search
         ids = self._ids(start)
         hits: list[FoundCommit] = []
-        warnings = ["this clone is shallow: older commits are not here, and nothing is fetched"] if self._boundary() else []
+        warnings = [SHALLOW] if self._boundary() else []
         n_read, oldest, is_late = 0, 0, False
         try:
             for batch in _batches(ids, "diff" if search.is_about_lines else "commit"):

@@ -42,6 +42,10 @@ def settings(prefix: str, home: Path, store: ClusterSettings | None = None) -> S
     return Settings(cluster=replace(store, prefix=prefix), index=IndexSettings(workers=1))
 
 
+def with_history(given: Settings, generations: int | None) -> Settings:
+    return given if generations is None else replace(given, cluster=replace(given.cluster, history=generations))
+
+
 @asynccontextmanager
 async def working(
     engine: Engine,
@@ -50,6 +54,7 @@ async def working(
     measures: WorkerMeasures | None = None,
     store: ClusterSettings | None = None,
     traces: Traces | None = None,
+    history: int | None = None,
 ) -> AsyncIterator[None]:
     """Runs a worker in this process for the duration of the block."""
     stop = trio.Event()
@@ -57,7 +62,7 @@ async def working(
         nursery.start_soon(
             run_worker,
             engine,
-            settings(engine.names.prefix, home, store),
+            with_history(settings(engine.names.prefix, home, store), history),
             HomeLayout(home),
             stop,
             replace(options(jobs), measures=measures, traces=traces),

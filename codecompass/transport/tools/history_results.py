@@ -40,7 +40,7 @@ MAX_AT_ONCE: Final = 4
 MAX_WARNINGS: Final = 5
 """Different warnings of projects that a merged answer has, those of the most projects; the projects of others are counted."""
 
-NOT_ASKED: Final = "the organisation's server was not searched for commits: its workers fetch the newest commits alone"
+NOT_ASKED: Final = "the organisation's server was not searched for commits; name one of its repositories alone (org:NAME)"
 
 
 async def search_history(call: ToolCall, request: SearchCode) -> CallOutcome:
