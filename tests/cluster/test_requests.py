@@ -24,11 +24,14 @@ def engine(house) -> Iterator[RecordingEngine]:
 
 
 @pytest.fixture
-async def library(house, engine, tmp_path):
+async def library(house, engine, nursery, tmp_path):
     for name in NAMES:
         await house.publish(name, files_of(name), groups=["everyone"])
     opened = Generations(engine, house.store, tmp_path / "copies")
-    yield lambda: Libraries(Repositories(engine), opened).of(Viewer("agent", groups=frozenset({"everyone"})))
+    libraries = Libraries(Repositories(engine), opened)
+    nursery.start_soon(libraries.fetches.serve)
+    nursery.start_soon(libraries.summaries.serve)
+    yield lambda: libraries.of(Viewer("agent", groups=frozenset({"everyone"})))
     opened.close()
 
 
@@ -52,13 +55,13 @@ async def test_a_question_about_one_repository_asks_for_its_state_and_once_for_i
 @pytest.mark.invariant(of="test_a_question_about_one_repository_asks_for_its_state_and_once_for_its_manifest")
 async def test_the_states_and_the_manifests_of_many_are_read_at_once(engine, library):
     asked = library()
-    shown = await asked.repositories()
     engine.requests.clear()
 
+    shown = await asked.repositories()
     summaries = await asked.summaries(shown, 30.0)
     await asked.look_up([each.repo_id for each in shown])
     newest = [await asked.newest(each.repo_id) for each in shown]
 
     assert len(summaries) == len(NAMES)
     assert {each.name for each in newest} == {f"team-{name}/{name}" for name in NAMES}
-    assert [kind for _, kind, _ in engine.requests] == ["_mget", "_mget"]
+    assert sorted(kind for _, kind, _ in engine.requests) == ["_mget", "_mget", "_search"]

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from codecompass.cluster import index_fetches
 from codecompass.cluster.generations import Generations, ManifestReader
 from codecompass.cluster.segments import WORDS
-from codecompass.cluster.stores.directory import DirectoryStore
 from codecompass.errors import InvalidInput
 from codecompass.settings import ClusterSettings
 from tests.cluster.organisation import Organisation, files_of, organisation, serving_library
@@ -140,7 +139,7 @@ async def test_an_answer_that_lacks_repositories_says_which_and_the_next_one_has
     """A server with an empty cache and a slow store found nothing in time, and began with "nothing found"."""
     headers = await filled(house)
     is_released = threading.Event()
-    blocks = DirectoryStore.blocks
+    blocks = type(house.store).blocks
     ids = {repository.repo_id: name for name, repository in house.published.items()}
     words = {key for name in NAMES for key in words_keys(house, name)}
 
@@ -149,7 +148,7 @@ async def test_an_answer_that_lacks_repositories_says_which_and_the_next_one_has
             assert is_released.wait(60)
         return blocks(self, key)
 
-    monkeypatch.setattr(DirectoryStore, "blocks", slow)
+    monkeypatch.setattr(type(house.store), "blocks", slow)
     settings = house.settings()
     if is_text:
         settings = replace(settings, server=replace(settings.server, answers="text"))
@@ -229,8 +228,8 @@ async def test_a_generation_that_cannot_be_read_costs_its_own_part_of_an_answer(
 async def test_a_server_that_starts_again_fetches_no_summary_that_it_has_on_disk(house, tmp_path, monkeypatch):
     headers = await filled(house)
     reads: Counter[str] = Counter()
-    blocks = DirectoryStore.blocks
-    monkeypatch.setattr(DirectoryStore, "blocks", lambda self, key: (reads.update([key]), blocks(self, key))[1])
+    blocks = type(house.store).blocks
+    monkeypatch.setattr(type(house.store), "blocks", lambda self, key: (reads.update([key]), blocks(self, key))[1])
     counts = []
     for _ in range(2):
         async with serving_library(house.settings(), tmp_path / "cache") as served:

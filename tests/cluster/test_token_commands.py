@@ -146,7 +146,8 @@ def test_from_a_remote_to_an_answer(cli, tmp_path):
         "for-web": True,
         "for-other": True,
     }
-    assert not list(Path(cli.environment["CODECOMPASS_HOME"]).glob("organisation/*/*"))
+    left = Path(cli.environment["CODECOMPASS_HOME"]).glob("organisation/*/*")
+    assert [path.name for path in left] == ["summaries"], "copies are gone, and the next start need not fetch summaries"
 
 
 @pytest.mark.parametrize(
