@@ -1,12 +1,16 @@
 """Three real nodes for tests marked `cluster`, started once per test process; and the reasons to skip such tests."""
 
 import os
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from codecompass.cluster.catalog import prepare
+from codecompass.cluster.engine import Engine
 from codecompass.cluster.generations import Generations
+from codecompass.cluster.repositories import Repositories
 from codecompass.cluster.stores.opening import open_store
 from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.settings import ClusterSettings
@@ -16,6 +20,7 @@ from tests.cluster.kept_stores import KINDS, KeptBucket, KeptDirectory, KeptStor
 from tests.cluster.nodes import QUICK_START, running_nodes
 from tests.cluster.organisation import Organisation, organisation
 from tests.cluster.s3_service import S3Service
+from tests.cluster.working import LIMITS
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist groups the tests
@@ -57,6 +62,21 @@ def house(engine_cluster, tmp_path) -> Iterator[Organisation]:
 
 
 @pytest.fixture
+def engine(engine_cluster) -> Iterator[Engine]:
+    """A client with indexes of its own, which are deleted after the test."""
+    client = Engine(engine_cluster.urls, prefix=f"t{secrets.token_hex(5)}", patience=60.0)
+    prepare(client)
+    yield client
+    client._request("DELETE", f"/{client.names.all}")
+    client.close()
+
+
+@pytest.fixture
+def repositories(engine) -> Repositories:
+    return Repositories(engine, LIMITS.protocols)
+
+
+@pytest.fixture
 def segments(tmp_path) -> Path:
     """The directory in which workers of `working` publish if their home is in `tmp_path`."""
     made = tmp_path / "segments"
@@ -66,13 +86,13 @@ def segments(tmp_path) -> Path:
 
 @pytest.fixture
 def store(engine, segments) -> SegmentStore:
-    """The store of the `engine` of the test's own module."""
+    """The store that workers of `working` use for the repositories of `engine`."""
     return open_store(ClusterSettings(prefix=engine.names.prefix, segments=str(segments)))
 
 
 @pytest.fixture
 def generations(engine, store, tmp_path) -> Iterator[Generations]:
-    """A reader through the `engine` of the test's own module."""
+    """A reader of what is in that store."""
     opened = Generations(engine, store, tmp_path / "copies")
     yield opened
     opened.close()

@@ -2,7 +2,6 @@
 
 import random
 import secrets
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,14 +37,6 @@ QUERIES = (
 LITERALS = ("def ", "fmt.Println(1)", "from .")
 PATTERNS = (r"class \w+\d+", r"LIMIT_\d", r"(?i)HEADER", r"fn \w+\(&self\)")
 REPO = "0123456789abcdef"
-
-
-@pytest.fixture
-def engine(engine_cluster) -> Iterator[Engine]:
-    client = Engine(engine_cluster.urls, prefix=f"t{secrets.token_hex(5)}", patience=120.0)
-    client.prepare()
-    yield client
-    client.close()
 
 
 def published(

@@ -2,9 +2,8 @@
 
 import json
 import re
-import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,10 @@ from msgspec.structs import replace
 
 from codecompass.actors.history_answers import HistoryLimits, answer_from_history
 from codecompass.cluster.access import Tokens
-from codecompass.cluster.catalog import prepare
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.generations import ManifestReader
 from codecompass.cluster.histories import is_of_history
-from codecompass.cluster.repositories import Repositories, Repository
+from codecompass.cluster.repositories import Repository
 from codecompass.cluster.worker_home import WorkerHome
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import SearchCode
@@ -26,7 +24,7 @@ from codecompass.settings import AccessSettings, ServerSettings, Settings
 from codecompass.store.layout import HomeLayout
 from tests.cluster.git_remote import GitRemote
 from tests.cluster.organisation import serving_library
-from tests.cluster.working import LIMITS, until, working
+from tests.cluster.working import until, working
 from tests.transport.http.client import ask, call
 
 pytestmark = pytest.mark.cluster
@@ -41,20 +39,6 @@ QUESTIONS = (
     {"query": "type:commit since:1day wheel", "limit": 1, "offset": 1},
     {"query": "type:diff gone"},
 )
-
-
-@pytest.fixture
-def engine(engine_cluster) -> Iterator[Engine]:
-    client = Engine(engine_cluster.urls, prefix=f"t{secrets.token_hex(5)}", patience=60.0)
-    prepare(client)
-    yield client
-    client._request("DELETE", f"/{client.names.all}")
-    client.close()
-
-
-@pytest.fixture
-def repositories(engine) -> Repositories:
-    return Repositories(engine, LIMITS.protocols)
 
 
 @pytest.fixture

@@ -1,18 +1,15 @@
 """Workers publish segments: of each head all of them are in the store, and of nothing else, whatever happens to the store."""
 
-import secrets
-from collections.abc import Iterator
-
 import pytest
 from msgspec.structs import replace
 
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.generations import Generations, ManifestReader
-from codecompass.cluster.repositories import Repositories, Repository
+from codecompass.cluster.repositories import Repository
 from codecompass.cluster.stores.opening import open_store
 from codecompass.cluster.stores.segment_store import SegmentStore
 from tests.cluster.git_remote import GitRemote
-from tests.cluster.working import LIMITS, until, working
+from tests.cluster.working import until, working
 
 pytestmark = pytest.mark.cluster
 
@@ -21,22 +18,8 @@ MANY = {f"pkg/m{number}.py": f"def f{number}():\n    return {number}\n" for numb
 
 
 @pytest.fixture
-def engine(engine_cluster) -> Iterator[Engine]:
-    client = Engine(engine_cluster.urls, prefix=f"t{secrets.token_hex(5)}", patience=60.0)
-    client.prepare()
-    yield client
-    client._request("DELETE", f"/{client.names.all}")
-    client.close()
-
-
-@pytest.fixture
 def store(engine, kept) -> SegmentStore:
     return open_store(replace(kept.settings, prefix=engine.names.prefix))
-
-
-@pytest.fixture
-def repositories(engine) -> Repositories:
-    return Repositories(engine, LIMITS.protocols)
 
 
 @pytest.fixture

@@ -1,11 +1,9 @@
 """Workers on a real engine: what is pushed is answered, whatever fails, and nothing incomplete is visible."""
 
 import random
-import secrets
 import shutil
 import socket
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -16,39 +14,17 @@ from structlog.testing import capture_logs
 from codecompass.cluster.engine import Engine
 from codecompass.cluster.generations import Generations, ManifestReader
 from codecompass.cluster.leases import LeaseLost
-from codecompass.cluster.repositories import Repositories, Repository
+from codecompass.cluster.repositories import Repository
 from codecompass.cluster.sweeping import sweep
 from codecompass.cluster.worker_home import WorkerHome
 from codecompass.store.layout import HomeLayout
 from tests.cluster.git_remote import GitRemote
-from tests.cluster.working import LIMITS, until, worker_process, working
+from tests.cluster.working import until, worker_process, working
 
 pytestmark = pytest.mark.cluster
 
 MANY = {f"pkg/m{number}.py": f"def f{number}():\n    return {number}\n" for number in range(60)}
 """Enough files for an index to begin as a fork of another."""
-
-
-@pytest.fixture
-def engine(engine_cluster) -> Iterator[Engine]:
-    client = Engine(engine_cluster.urls, prefix=f"t{secrets.token_hex(5)}", patience=60.0)
-    client.prepare()
-    yield client
-    for index in (
-        client.names.catalog,
-        client.names.repositories,
-        client.names.manifests,
-        client.names.access,
-        client.names.sources,
-        client.names.members,
-    ):
-        client._request("DELETE", f"/{index}")
-    client.close()
-
-
-@pytest.fixture
-def repositories(engine) -> Repositories:
-    return Repositories(engine, LIMITS.protocols)
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from codecompass.actors.worker_pool import WorkerPool
 from codecompass.cluster.access import OutOfScope, Unauthorized
 from codecompass.cluster.engine import EngineUnavailable
 from codecompass.cluster.page.own_requests import PageAddress, is_for_a_person, require_own
-from codecompass.transport.http.request import UNAVAILABLE, HttpRefusal, HttpRequest, require_method
-from codecompass.transport.ui.access_checks import HEADERS, PAGE_PATH
+from codecompass.transport.http.request import HttpRefusal, HttpRequest, require_method
+from codecompass.transport.ui.access_checks import HEADERS, PAGE_PATH, PageCapacity
 
 if TYPE_CHECKING:
     from codecompass.cluster.page.site import LoadedPage
@@ -39,7 +39,7 @@ class OrganisationPage:
         self._workers = workers
         self._loading = trio.Lock()
         self._loaded: LoadedPage | None = None
-        self._n_requests = 0
+        self._capacity = PageCapacity(MAX_REQUESTS)
 
     async def handle(self, request: HttpRequest) -> None:
         """Answers one request. Raises HttpRefusal, ClientGone."""
@@ -68,18 +68,8 @@ class OrganisationPage:
             if identity is None:
                 await self._answer_nobody(request, loaded)
                 return
-            if self._n_requests >= MAX_REQUESTS:
-                raise HttpRefusal(
-                    UNAVAILABLE,
-                    "too many requests to the page are under way. Wait, then load it again.",
-                    headers=(("retry-after", "1"),),
-                    is_retryable=True,
-                )
-            self._n_requests += 1
-            try:
+            with self._capacity.taken():
                 await loaded.site.handle(request, identity)
-            finally:
-                self._n_requests -= 1
         except (Unauthorized, OutOfScope):
             # The session has ended since.
             await self._answer_nobody(request, loaded)

@@ -9,6 +9,8 @@ an answer. Nothing that renders a page is imported here.
 """
 
 import ipaddress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -55,6 +57,30 @@ _OWN_SITES: Final = ("same-origin", "none")
 """Values of `Sec-Fetch-Site` for the page's own requests, and for an address that the user has typed or opened from a program."""
 
 
+class PageCapacity:
+    """Bounds the requests to a page that are under way."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._n_requests = 0
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Counts the block as a request that is under way. Raises HttpRefusal if there are too many."""
+        if self._n_requests >= self._most:
+            raise HttpRefusal(
+                UNAVAILABLE,
+                "too many requests to the page are under way. Wait, then load it again.",
+                headers=(("retry-after", "1"),),
+                is_retryable=True,
+            )
+        self._n_requests += 1
+        try:
+            yield
+        finally:
+            self._n_requests -= 1
+
+
 class PageDoor:
     """Handles the requests at and below `/ui`."""
 
@@ -63,7 +89,7 @@ class PageDoor:
         self._guard = guard
         self._loading = trio.Lock()
         self._site: Site | None = None
-        self._n_requests = 0
+        self._capacity = PageCapacity(MAX_REQUESTS)
 
     async def handle(self, request: HttpRequest) -> None:
         """Answers one request. Raises HttpRefusal, ClientGone."""
@@ -74,18 +100,8 @@ class PageDoor:
         if site.is_stream(request):
             await site.stream(request)
             return
-        if self._n_requests >= MAX_REQUESTS:
-            raise HttpRefusal(
-                UNAVAILABLE,
-                "too many requests to the page are under way. Wait, then load it again.",
-                headers=(("retry-after", "1"),),
-                is_retryable=True,
-            )
-        self._n_requests += 1
-        try:
+        with self._capacity.taken():
             await site.handle(request)
-        finally:
-            self._n_requests -= 1
 
     def _check(self, request: HttpRequest) -> None:
         host, origin = request.header("host") or "", request.header("origin")
