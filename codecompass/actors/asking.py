@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from math import inf
 from pathlib import Path
-from typing import Protocol, TypeVar, overload
+from typing import Final, Protocol, TypeVar, overload
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -43,8 +43,12 @@ from codecompass.query.status import JobsState, index_status
 from codecompass.settings import AnswerForm, Settings
 from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot
+from codecompass.units import MILLISECONDS
 
 ReplyT = TypeVar("ReplyT", bound=Reply)
+
+LOOK_SECONDS: Final = 1 * MILLISECONDS
+"""How often a search looks whether somebody still waits for it, which takes as long as reading a piece of text."""
 
 
 class Standing(Struct, frozen=True, kw_only=True):
@@ -129,16 +133,21 @@ class TimeLimit(Struct, frozen=True, kw_only=True):
     """Whether nobody waits for the answer any more; an exception ends the search."""
 
     def begin(self) -> Callable[[], bool]:
-        """Returns a function that says whether a search that begins now has to end."""
-        is_late = time_limit(self.seconds if self.ends_at == inf else self.ends_at - time.monotonic())
-        is_dropped = self.is_dropped
-        return lambda: is_dropped() or is_late()
+        """Returns a function that says whether a search that begins now has to end; whether it is dropped, as of up to
+        LOOK_SECONDS ago. A scan calls it for each piece of text."""
+        begun = time.monotonic()
+        ends = begun + self.seconds if self.ends_at == inf else self.ends_at
+        is_dropped, looks_at = self.is_dropped, begun
 
+        def has_to_end() -> bool:
+            nonlocal looks_at
+            now = time.monotonic()
+            if now < looks_at:
+                return now > ends
+            looks_at = now + LOOK_SECONDS
+            return is_dropped() or now > ends
 
-def time_limit(seconds: float) -> Callable[[], bool]:
-    """Returns a function that says whether `seconds` have passed since this call."""
-    ends = time.monotonic() + seconds
-    return lambda: time.monotonic() > ends
+        return has_to_end
 
 
 class QueryContext(Struct, frozen=True):
@@ -274,5 +283,11 @@ def query_settings(settings: Settings, answers: AnswerForm) -> QueryOptions:
 def options_for(question: Question, options: QueryOptions) -> QueryOptions:
     """Returns `options` adapted to a question: whether its answer will be merged with others, and its own reply form."""
     if question.n_merged:
-        options = replace(options, n_merged=question.n_merged, imported=question.imported, is_name_exact=question.is_name_exact)
+        options = replace(
+            options,
+            n_merged=question.n_merged,
+            counted_lines=max(0, options.counted_lines - question.n_counted),
+            imported=question.imported,
+            is_name_exact=question.is_name_exact,
+        )
     return options if question.answers is None else replace(options, answers=question.answers)

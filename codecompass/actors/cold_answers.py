@@ -108,6 +108,9 @@ class ColdAnswers:
             return await trio.to_thread.run_sync(read, known, limiter=self._queries, abandon_on_cancel=True)
         return None
 
+    async def prepare(self, project: Project, seconds: float) -> None:
+        """Does nothing: indexes are on this machine."""
+
     async def answer(self, project: Project, asked: Query, seconds: float, *, is_fresh: bool = False) -> Reply:
         """Answers a question from the project's index on disk. `seconds` bounds the search.
 

@@ -49,6 +49,9 @@ class Question(Struct, frozen=True, kw_only=True):
     """Whether the caller named a project: the answer then carries the name of its store."""
     n_merged: int = 0
     """How many workspaces' answers are to be merged, this one among them; 0 if it stands alone."""
+    n_counted: int = 0
+    """Matching lines that other workspaces have already reported, for a literal or a pattern: those that are counted are counted
+    together."""
     is_name_exact: bool = False
     """Whether only the name as it is written is asked for: similar ones of other workspaces fill the page already."""
     imported: ImportedSymbol | None = None

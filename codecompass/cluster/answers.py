@@ -334,6 +334,13 @@ class LibraryAnswers:
         """True: each answer is of the newest generation."""
         return True
 
+    async def prepare(self, project: Project, seconds: float) -> None:
+        """Waits until the files of a repository's newest generation are here. Raises EngineUnavailable after `seconds`,
+        ProjectNotFound."""
+        repository = await self._library.newest(project.project_id)
+        if (head := repository.default_head) is not None:
+            await self._library.fetch(repository, head, seconds)
+
     async def answer(self, project: Project, asked: Query, seconds: float, *, is_fresh: bool = False) -> Reply:
         """Returns the answer of one repository within `seconds`. Raises the same errors as `RepositoryWorkspace.ask`."""
         return await RepositoryWorkspace(self._library, self._settings, project).answer(asked, seconds)

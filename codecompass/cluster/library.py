@@ -85,13 +85,17 @@ class Libraries:
         found = await self.lookups.run(lambda: self._repositories.get_several(repo_ids))
         return [each for each in found if not each.is_removed]
 
+    async def fetch(self, head: RefHead, seconds: float) -> None:
+        """Returns once the files of a generation are here, fetched once for all questions that wait for them."""
+        if not self._generations.is_here(head.generation):
+            with part("fetch_segments", kind="client"):
+                await self.fetches.wait(head.generation, seconds)
+
     async def read(self, head: RefHead, work: Callable[[Snapshot], T], seconds: float) -> T:
         """Runs `work` on a snapshot of a generation in a thread and returns its result. The files of the generation are fetched
-        first, once for all questions that wait for them."""
+        first."""
         generation, until = head.generation, trio.current_time() + seconds
-        if not self._generations.is_here(generation):
-            with part("fetch_segments", kind="client"):
-                await self.fetches.wait(generation, seconds)
+        await self.fetch(head, seconds)
 
         def in_thread() -> T:
             with self._generations.snapshot(generation) as snapshot:
@@ -174,6 +178,13 @@ class Library:
             if again is None or again.generation == head.generation:
                 raise
             return await self._libraries.read(again, work, seconds)
+
+    async def fetch(self, repository: Repository, head: RefHead, seconds: float) -> None:
+        """Returns once the files of a head are here, or will not be, as `read` finds out. Raises EngineUnavailable after
+        `seconds`, ProjectNotFound as `newest` does."""
+        self._require_visible(repository, head)
+        with suppress(IndexNotReady, IndexDamaged):
+            await self._libraries.fetch(head, seconds)
 
     async def read_history(self, repository: Repository, head: RefHead, work: Callable[[Path | None], T], seconds: float) -> T:
         """Runs `work` on the repository with the history of one head, None if none was published, in a thread. Raises the same

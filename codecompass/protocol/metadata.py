@@ -88,6 +88,7 @@ class ProjectPart(Struct, frozen=True, kw_only=True, omit_defaults=True):
     freshness_status: FreshnessStatus | Literal["unchecked"]
     """`unchecked` if only the files that are shown, and not the whole tree, were compared with the index."""
     total_candidates: int = 0
+    """Absent where lines were not counted to the end."""
 
 
 class Metadata(Struct, frozen=True, kw_only=True, omit_defaults=True):

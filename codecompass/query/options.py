@@ -24,6 +24,9 @@ MAX_DEFAULT_RESULT_BYTES: Final = 27_000
 MAX_OUTLINE_BYTES: Final = 30_000
 """Limit for one outline: what an agent can read at once."""
 
+COUNTED_LINES: Final = 1_000
+"""Lines after which a scan stops counting once its page is full, and those of several workspaces together."""
+
 MAX_HIERARCHY_BYTES: Final = 29_000
 """Limit for the symbols of one hierarchy, which with its metadata stays below 30 kB as well."""
 
@@ -42,10 +45,10 @@ class QueryOptions(Struct, frozen=True, kw_only=True):
     max_default_result_bytes: int = MAX_DEFAULT_RESULT_BYTES
     max_outline_bytes: int = MAX_OUTLINE_BYTES
     max_matched_lines: int = 20_000
+    """Lines after which a literal or regex scan stops and reports that it did."""
     shows_lines: bool = False
     """Whether lines that match a literal or an expression are shown as such, however few they are."""
-    """Lines after which a literal or regex scan stops and reports that it did."""
-    counted_lines: int = 1_000
+    counted_lines: int = COUNTED_LINES
     """Lines after which a scan stops counting once its page is full."""
     answers: AnswerForm = "json"
     """The form of the answer: `text` shows lines of code and no ids."""

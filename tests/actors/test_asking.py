@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from codecompass.actors import asking
 from codecompass.actors.asking import Standing, StoredIndex, TimeLimit, ask
 from codecompass.actors.question import Question
 from codecompass.errors import IndexStale, SymbolNotFound
@@ -55,6 +56,20 @@ async def test_an_answer_says_what_its_backend_knows(workspace):
     assert metadata.warnings == ("asked", "known")
     assert (metadata.hint, metadata.schema_name) == ("a hint", project_of(workspace).schema_name)
     assert metadata.result_completeness == "partial"
+
+
+@pytest.mark.parametrize(("now", "is_dropped", "is_over"), [(4.9, False, False), (5.1, False, True), (4.9, True, True)])
+def test_what_ends_a_search_is_known_within_a_moment(monkeypatch, now, is_dropped, is_over):
+    clock, looks = [0.0], []
+    monkeypatch.setattr(asking.time, "monotonic", lambda: clock[0])
+    has_to_end = TimeLimit(seconds=5, is_dropped=lambda: bool(looks.append(1)) or (clock[0] > 0 and is_dropped)).begin()
+
+    early = [has_to_end() for _ in range(100)]
+    clock[0] = now
+
+    assert not any(early)
+    assert len(looks) == 1
+    assert has_to_end() is is_over
 
 
 async def test_an_answer_is_about_the_ref_of_its_index_unless_the_backend_names_another(workspace):

@@ -124,6 +124,10 @@ async def test_a_store_that_hangs_costs_the_questions_that_need_it_and_not_those
                 assert "store of segments" in answer["error"]["message"]
             here = await said(served, headers, "search_code", query="turn_alpha", mode="literal", workspace="alpha")
             assert here["results"]
+            # Those that are waited for come first by name, and are more than are read at a time.
+            for name in ("*", "beta,gamma,public,alpha"):
+                some = await said(served, headers, "search_code", query="turn", mode="literal", workspace=name, timeout_ms=1_000)
+                assert {each["project"] for each in some["results"]} == {"alpha"}
         finally:
             is_released.set()
         again = await said(served, headers, "search_code", query="turn_beta", mode="literal", workspace="beta", timeout_ms=30_000)

@@ -42,8 +42,9 @@ def note_lines(metadata: Metadata | BareMetadata) -> Iterator[str]:
         yield f"of {one_line(metadata.ref)}, commit {metadata.commit}"
     if isinstance(metadata, Metadata):
         for part in metadata.projects:
+            total = f" ({part.total_candidates:,})" if part.total_candidates else ""
             commit = f" at {part.commit[:SHOWN_COMMIT]}" if part.commit else ""
-            yield f"{one_line(part.name)} = {one_line(part.root)}{commit} ({part.total_candidates:,})"
+            yield f"{one_line(part.name)} = {one_line(part.root)}{commit}{total}"
     for warning in metadata.warnings:
         yield f"warning: {one_line(warning)}"
     if isinstance(metadata, BareMetadata) or metadata.warnings:

@@ -107,7 +107,7 @@ class Answers(Struct, frozen=True):
 
 
 class PageFill:
-    """Decides when the projects after those that were asked cannot add anything to the page."""
+    """Decides what the projects after those that have answered can still add to the page."""
 
     def __init__(self, limit: int | None) -> None:
         """`limit` is the number of hits that are shown; None for an answer that counts all."""
@@ -115,6 +115,10 @@ class PageFill:
         self._n_asked = 0
         self._n_with_hits = 0
         self._n_with_best_hits = 0
+        self._n_with: list[int] = []
+        """How many projects have at least one hit, at least two, and so on."""
+        self.n_lines = 0
+        """Matching lines that the projects have reported, for a literal or a pattern."""
 
     def needs_no_more(self) -> bool:
         """Returns False, and counts one more project as asked, unless it and all later ones need not be asked.
@@ -126,15 +130,32 @@ class PageFill:
         self._n_asked += 1
         return False
 
+    def room(self) -> int:
+        """Returns how many of its first hits the next project has to show, for a page with a limit of hits none of which is
+        better than another: later ones come after so many of other projects that they are beyond the page, and one more."""
+        assert self._limit is not None
+        n_before = 0
+        for depth, n_projects in enumerate(self._n_with, 1):
+            n_before += n_projects
+            if n_before + depth > self._limit:
+                return depth
+        return min(self._limit, self._limit + 1 - n_before)
+
     def has_enough_similar(self) -> bool:
         """Whether the project that was counted last can only add hits that precede those before it: exact names."""
         return self._limit is not None and self._n_asked > ASKED_FOR_SIMILAR and self._n_with_hits >= self._limit
 
     def add(self, answer: ProjectAnswer) -> None:
         """Takes the answer of a project into account."""
-        if isinstance(answer.reply, SearchCodeReply | LocateSymbolReply):
-            self._n_with_hits += bool(answer.reply.results)
-            self._n_with_best_hits += has_best_hit(answer.reply)
+        reply = answer.reply
+        if isinstance(reply, SearchCodeReply | LocateSymbolReply):
+            self._n_with_hits += bool(reply.results)
+            self._n_with_best_hits += has_best_hit(reply)
+            self._n_with += [0] * (len(reply.results) - len(self._n_with))
+            for depth in range(len(reply.results)):
+                self._n_with[depth] += 1
+        if isinstance(reply, SearchCodeReply) and reply.unit == "line":
+            self.n_lines += reply.total_candidates
 
 
 def several_metadata(call: ToolCall, request: SharedRequest, answers: Answers, shown: Collection[str | None]) -> Metadata:

@@ -95,6 +95,10 @@ class ManyAnswers(Protocol):
     async def concerned(self, projects: Sequence[Project], asked: Query, seconds: float) -> Collection[str] | None:
         """Returns the ids of the projects that can have an answer; None if that cannot be determined for all at once."""
 
+    async def prepare(self, project: Project, seconds: float) -> None:
+        """Returns once the index of a project can be read without waiting for it; used before `answer`, which reads few at a
+        time."""
+
     async def answer(self, project: Project, asked: Query, seconds: float, *, is_fresh: bool = False) -> Reply:
         """Returns the answer of one project's index."""
 

@@ -24,6 +24,7 @@ from codecompass.protocol.replies import (
 )
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
 from codecompass.query.merging import MergedResults, WorkspacePart, in_turns, merged_page, merged_results
+from codecompass.query.options import COUNTED_LINES
 from codecompass.query.uses.chosen_symbol import MAX_SYMBOLS
 from codecompass.query.weak_answers import WEAK_EVERYWHERE
 from codecompass.query.words.intent import classify
@@ -117,6 +118,11 @@ def _page(call: ToolCall, request: SearchCode | LocateSymbol, answers: Answers) 
     weak = bool(everything) and all(reply.weak for reply in everything)
     if weak and merged.results:
         notice = WEAK_EVERYWHERE
+    is_counted = all(reply.is_counted for reply in everything)
+    if request.mode in ("literal", "regex") and total >= COUNTED_LINES:
+        # Which projects stopped counting depends on which of them answered first, so what they counted is not shown.
+        total, is_counted = COUNTED_LINES, False
+        metadata = replace(metadata, projects=tuple(replace(each, total_candidates=0) for each in metadata.projects))
     units = {reply.unit for reply in everything} or {"line" if request.mode in ("literal", "regex") else "place"}
     return SearchCodeReply(
         weak=weak,
@@ -125,7 +131,7 @@ def _page(call: ToolCall, request: SearchCode | LocateSymbol, answers: Answers) 
         query_intent=next((reply.query_intent for reply in searched), classify(request.query)),
         total_candidates=total,
         unit=units.pop() if len(units) == 1 else "place",
-        is_counted=all(reply.is_counted for reply in everything),
+        is_counted=is_counted,
         offset=request.offset,
         next_offset=next_offset,
         is_verbatim=is_verbatim,

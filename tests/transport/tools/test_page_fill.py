@@ -84,6 +84,29 @@ def test_the_page_is_that_of_all_projects(replies, limit):
         assert page == whole
 
 
+@given(st.lists(st.integers(0, 9), max_size=12), st.integers(1, 6), st.integers(1, 5))
+def test_what_projects_do_not_show_is_beyond_the_page_and_the_hit_after_it(counts, limit, n_at_once):
+    """So many are asked at once, none of which knows what the others have."""
+    page, shown = PageFill(limit), []
+    for start in range(0, len(counts), n_at_once):
+        replies = [found(min(count, page.room())) for count in counts[start : start + n_at_once]]
+        shown += replies
+        for reply in replies:
+            page.add(answer(reply))
+
+    whole = [found(min(count, limit)) for count in counts]
+    assert page_of(shown, limit + 1) == page_of(whole, limit + 1)
+
+
+def test_a_project_shows_less_the_more_others_have():
+    page, rooms = PageFill(6), []
+    for _ in range(8):
+        rooms.append(page.room())
+        page.add(answer(found(min(9, page.room()))))
+
+    assert rooms == [6, 4, 3, 2, 2, 2, 1, 1]
+
+
 def test_enough_projects_with_hits_fill_the_page_and_no_fewer():
     assert len(asked([found(1)] * 20, limit=5)) == 5
     assert len(asked([found(9)] * 20, limit=5)) == 5

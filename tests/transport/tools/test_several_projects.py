@@ -220,6 +220,18 @@ async def test_a_total_is_exact_only_if_it_is_in_each_project(projects, lines, i
     assert reply["total_candidates"] == lines or (not is_counted and 1_000 <= reply["total_candidates"] < lines)
 
 
+@pytest.mark.parametrize(("lines", "total", "is_counted"), [(100, 700, True), (400, 1_000, False), (1_500, 1_000, False)])
+async def test_lines_of_all_projects_are_counted_together_up_to_the_bound_of_one(projects, lines, total, is_counted):
+    for each in projects:
+        each.write({"many.txt": "needle\n" * lines})
+        await each.sync()
+
+    answer = await ask(projects, "search_code", query="needle", mode="literal")
+
+    assert (answer["total_candidates"], answer.get("is_counted", True)) == (total, is_counted)
+    assert {part.get("total_candidates") for part in answer["metadata"]["projects"]} == ({lines} if is_counted else {None})
+
+
 async def test_what_no_project_can_answer_is_told_for_its_reason_and_not_as_busy(projects):
     answer = await answered(projects, "search_code", has_upkeep=False, query="type:commit retry")
 
