@@ -15,9 +15,9 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from codecompass import formatting
-from codecompass.cluster.engine import Engine, EngineHealth
-from codecompass.cluster.leases import LEASE_SECONDS, RENEWALS
-from codecompass.cluster.repositories import Repositories, Repository
+from codecompass.cluster.engine.client import Engine, EngineHealth
+from codecompass.cluster.repositories.documents import Repositories, Repository
+from codecompass.cluster.repositories.leases import LEASE_SECONDS, RENEWALS
 from codecompass.cluster.stores.checking import StoreFacts
 from codecompass.formatting import count
 from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from codecompass.cluster import bulk_adding
-from codecompass.cluster.bulk_adding import add_several, read_lines
-from codecompass.cluster.catalog import Catalog
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.repositories import Repositories
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.repositories import bulk_adding
+from codecompass.cluster.repositories.bulk_adding import add_several, read_lines
+from codecompass.cluster.repositories.catalog import Catalog
+from codecompass.cluster.repositories.documents import Repositories
 from codecompass.errors import InvalidInput
 
 PROTOCOLS = ("https", "ssh")

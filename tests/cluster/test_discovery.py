@@ -8,16 +8,16 @@ from contextlib import closing
 import pytest
 from msgspec.structs import replace
 
-from codecompass.cluster.catalog import prepare
-from codecompass.cluster.engine import Engine
+from codecompass.cluster.engine.client import Engine
 from codecompass.cluster.hosts import following
 from codecompass.cluster.hosts.discovery import look
 from codecompass.cluster.hosts.kinds import KINDS
 from codecompass.cluster.hosts.sources import Source, Sources, ended, new_source
 from codecompass.cluster.hosts.watch import ABANDONED_SECONDS, GAP_SECONDS, SourceSchedule
-from codecompass.cluster.moves import finish_moves, move
-from codecompass.cluster.repositories import RefHead, Repositories
-from codecompass.cluster.webhook import lists_otherwise, note_listed
+from codecompass.cluster.repositories.catalog import prepare
+from codecompass.cluster.repositories.documents import RefHead, Repositories
+from codecompass.cluster.repositories.moves import finish_moves, move
+from codecompass.cluster.serving.webhook import lists_otherwise, note_listed
 from codecompass.errors import InvalidInput
 from codecompass.remote.address import parse_address
 from codecompass.remote.rest import RestClient, ServiceFailed

@@ -10,7 +10,7 @@ import trio
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 
-from codecompass.cluster import calls
+from codecompass.cluster.engine import calls
 from codecompass.settings import ClusterSettings, ServerSettings, Settings
 from tests.cluster.organisation import files_of, serving_library, url_of
 from tests.support.waiting import until

@@ -10,7 +10,7 @@ import trio
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 
-from codecompass.cluster.access import MAX_SESSIONS, AccessToken, token_id
+from codecompass.cluster.access.tokens import MAX_SESSIONS, AccessToken, token_id
 from tests.cluster.identity_provider import identity_provider
 from tests.cluster.organisation import files_of, serving_library
 from tests.cluster.page_client import COOKIE, NAVIGATION, ORIGIN, PageBrowser

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from codecompass.cluster import calls
+from codecompass.cluster.engine import calls
 from codecompass.cluster.page.own_requests import PageAddress, page_address, safe_target, with_lines
 from codecompass.cluster.page.permalinks import mark_of
 from codecompass.cluster.page.sessions import Attempt, Cookies, attempt_of, new_attempt
@@ -84,7 +84,7 @@ async def test_there_is_no_page_unless_its_address_is_set(tmp_path):
 
 
 def test_a_server_loads_nothing_of_the_page_before_somebody_opens_it():
-    code = "import sys, codecompass.cluster.server; print(*sys.modules)"
+    code = "import sys, codecompass.cluster.serving.server; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
 
     assert "codecompass.cluster.page.door" in loaded

@@ -3,9 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.generations import Generations, ManifestReader
-from codecompass.cluster.repositories import Repository
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.repositories.documents import Repository
+from codecompass.cluster.serving.generations import Generations, ManifestReader
 from codecompass.cluster.stores.opening import open_store
 from codecompass.cluster.stores.segment_store import SegmentStore
 from tests.cluster.git_remote import GitRemote

@@ -2,8 +2,8 @@
 
 import pytest
 
-from codecompass.cluster.segments import WORDS
-from codecompass.cluster.summary_cache import UNFINISHED, SummaryCache
+from codecompass.cluster.indexing.publishing import WORDS
+from codecompass.cluster.serving.summary_cache import UNFINISHED, SummaryCache
 from tests.cluster.kept_stores import CountingStore, KeptDirectory
 from tests.cluster.test_segment_cache import published
 from tests.support.workspace import TestWorkspace

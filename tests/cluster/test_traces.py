@@ -7,9 +7,9 @@ from contextlib import contextmanager
 import pytest
 
 from codecompass import trace_export
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.repositories import Repositories
-from codecompass.cluster.worker_measures import WorkerMeasures
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.indexing.measures import WorkerMeasures
+from codecompass.cluster.repositories.documents import Repositories
 from codecompass.settings import TraceSettings
 from codecompass.trace_export import ExportedTraces
 from tests.cluster.git_remote import GitRemote

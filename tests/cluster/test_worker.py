@@ -11,12 +11,12 @@ import pytest
 import trio
 from structlog.testing import capture_logs
 
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.generations import Generations, ManifestReader
-from codecompass.cluster.leases import LeaseLost
-from codecompass.cluster.repositories import Repository
-from codecompass.cluster.sweeping import sweep
-from codecompass.cluster.worker_home import WorkerHome
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.indexing.home import WorkerHome
+from codecompass.cluster.indexing.sweeping import sweep
+from codecompass.cluster.repositories.documents import Repository
+from codecompass.cluster.repositories.leases import LeaseLost
+from codecompass.cluster.serving.generations import Generations, ManifestReader
 from codecompass.store.layout import HomeLayout
 from tests.cluster.git_remote import GitRemote
 from tests.cluster.working import until, worker_process, working

@@ -4,11 +4,10 @@ import secrets
 
 import pytest
 
-from codecompass.cluster import worker_measures
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.repositories import Lease, RefHead, Repositories, Repository, RepositoryFailure
-from codecompass.cluster.schema import index_bodies
-from codecompass.cluster.worker_measures import WorkerMeasures
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.engine.schema import index_bodies
+from codecompass.cluster.indexing.measures import WorkerMeasures
+from codecompass.cluster.repositories.documents import Lease, RefHead, Repositories, Repository, RepositoryFailure
 from tests.cluster.git_remote import GitRemote
 from tests.cluster.working import LIMITS, until, working
 from tests.support.waiting import until as until_so
@@ -65,7 +64,7 @@ def test_repositories_are_counted_by_what_they_wait_for():
 
 
 def test_of_too_many_repositories_those_in_trouble_are_named(monkeypatch):
-    monkeypatch.setattr(worker_measures, "MAX_NAMED", 2)
+    monkeypatch.setattr("codecompass.cluster.indexing.measures.MAX_NAMED", 2)
     measures = WorkerMeasures()
     measures.looked((INDEXED, WAITING, FAILING))
 

@@ -14,12 +14,12 @@ import msgspec
 import trio
 from msgspec.structs import replace
 
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.remotes import RemoteLimits
-from codecompass.cluster.repositories import Repositories, Repository
-from codecompass.cluster.schedule import Times
-from codecompass.cluster.worker import WorkerOptions, run_worker
-from codecompass.cluster.worker_measures import WorkerMeasures
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.indexing.measures import WorkerMeasures
+from codecompass.cluster.indexing.remotes import RemoteLimits
+from codecompass.cluster.indexing.schedule import Times
+from codecompass.cluster.indexing.worker import WorkerOptions, run_worker
+from codecompass.cluster.repositories.documents import Repositories, Repository
 from codecompass.settings import ClusterSettings, IndexSettings, Settings
 from codecompass.store.layout import HomeLayout
 from codecompass.tracing import Traces

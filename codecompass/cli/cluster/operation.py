@@ -14,11 +14,11 @@ from codecompass.cli.check_output import summary, write_check
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import Check, DoctorReport
 from codecompass.cli.terminal import printable
-from codecompass.cluster.bulk_adding import MAX_FILE_BYTES, add_several, read_lines
 from codecompass.cluster.diagnosis import Finding, findings, observed, store_finding
-from codecompass.cluster.leases import LEASE_SECONDS
-from codecompass.cluster.repositories import Repositories, Repository
-from codecompass.cluster.schedule import ChangeTimes
+from codecompass.cluster.indexing.schedule import ChangeTimes
+from codecompass.cluster.repositories.bulk_adding import MAX_FILE_BYTES, add_several, read_lines
+from codecompass.cluster.repositories.documents import Repositories, Repository
+from codecompass.cluster.repositories.leases import LEASE_SECONDS
 from codecompass.cluster.stores.checking import StoreFacts, check_store
 from codecompass.cluster.stores.opening import open_store
 from codecompass.errors import CodeCompassError, InvalidInput
@@ -27,7 +27,7 @@ from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 from codecompass.units import SECONDS
 
 if TYPE_CHECKING:
-    from codecompass.cluster.engine import Engine
+    from codecompass.cluster.engine.client import Engine
 
 LOOK_SECONDS: Final = 1 * SECONDS
 """Interval at which a drain looks whether workers are done."""

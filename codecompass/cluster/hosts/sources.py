@@ -17,11 +17,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.cluster.engine import Conflict, Engine, EngineUnavailable
+from codecompass.cluster.engine.client import Conflict, Engine, EngineUnavailable
 from codecompass.cluster.hosts.interface import HostKind, HostRepository
 from codecompass.cluster.hosts.kinds import KINDS, kind_of
 from codecompass.cluster.hosts.members import Members
-from codecompass.cluster.repositories import checked_groups, checked_refs
+from codecompass.cluster.repositories.documents import checked_groups, checked_refs
 from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.remote.address import Address, parse_address, without_user
 from codecompass.remote.rest import is_safe

@@ -4,9 +4,9 @@ import time
 
 from msgspec import Struct
 
-from codecompass.cluster.library import Library
-from codecompass.cluster.repositories import Repository
-from codecompass.cluster.routing import project_of, visible_repositories
+from codecompass.cluster.repositories.documents import Repository
+from codecompass.cluster.serving.library import Library
+from codecompass.cluster.serving.routing import project_of, visible_repositories
 from codecompass.formatting import iso_time
 from codecompass.transport.ui.search_form import Choices
 from codecompass.transport.ui.shown_projects import ShownProject

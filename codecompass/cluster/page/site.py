@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from codecompass.actors.worker_pool import WorkerPool
-from codecompass.cluster.engine import EngineUnavailable
+from codecompass.cluster.engine.client import EngineUnavailable
 from codecompass.cluster.page.own_requests import PageAddress
 from codecompass.cluster.page.permalinks import Permalinks
 from codecompass.cluster.page.sessions import Sessions
@@ -33,7 +33,7 @@ from codecompass.transport.ui.rendering import Rendering
 from codecompass.transport.ui.shown_projects import ShownProject
 
 if TYPE_CHECKING:
-    from codecompass.cluster.server import LibraryServer
+    from codecompass.cluster.serving.server import LibraryServer
 
 LISTED: Final = 100
 """Repositories on one page of their list."""

@@ -1,0 +1,132 @@
+"""What was asked of each repository, in documents that programs of all versions read and write.
+
+    catalog          address, name, refs and groups; a removed one is kept as removed       of all versions
+    repositories     leases, turns and published generations                                of one version
+
+So a program with another format of indexes begins with all repositories, and builds its own indexes beside those that are there.
+Every change is written here first, and `Repositories.reconcile`, which workers repeat, makes the documents of their own version
+agree: what was lost between the two writes, and what programs of other versions have changed meanwhile.
+"""
+
+import contextlib
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codecompass.cluster.engine.client import Conflict, Document, Engine, EngineUnavailable
+from codecompass.cluster.engine.schema import JsonObject
+
+if TYPE_CHECKING:
+    from codecompass.cluster.repositories.documents import Repository
+
+MAX_ATTEMPTS: Final = 30
+"""Attempts of one write. Each failure means that somebody else succeeded."""
+
+ADOPTED: Final = "-adopted"
+"""Id of the document that says that what earlier programs have left was taken over."""
+
+_LIVE: Final[JsonObject] = {"bool": {"must_not": {"term": {"is_removed": True}}}}
+
+
+class CatalogEntry(Struct, frozen=True, kw_only=True):
+    """What was asked of a repository."""
+
+    name: str = ""
+    url: str = ""
+    wanted_refs: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    is_removed: bool = False
+    is_paused: bool = False
+
+
+def entry_of(repository: "Repository") -> CatalogEntry:
+    """Returns what was asked of a repository."""
+    return CatalogEntry(
+        name=repository.name,
+        url=repository.url,
+        wanted_refs=repository.wanted_refs,
+        groups=repository.groups,
+        is_removed=repository.is_removed,
+        is_paused=repository.is_paused,
+    )
+
+
+def as_asked(repository: "Repository", entry: CatalogEntry) -> "Repository":
+    """Returns the repository with what was asked of it."""
+    return replace(
+        repository,
+        name=entry.name,
+        url=entry.url,
+        wanted_refs=entry.wanted_refs,
+        groups=entry.groups,
+        is_removed=entry.is_removed,
+        is_paused=entry.is_paused,
+    )
+
+
+class Catalog:
+    """The entries of an organisation. Thread-safe and blocking; raises EngineUnavailable and EngineRefused."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._index = engine.names.catalog
+
+    def live(self) -> dict[str, CatalogEntry]:
+        """Returns the entries that are not removed, by id."""
+        self._engine.refresh(self._index, is_patient=False)
+        return {each.id: _decode(each) for each in self._engine.documents(self._index, _LIVE)}
+
+    def of(self, repo_ids: list[str]) -> dict[str, CatalogEntry]:
+        """Returns the current entries of these repositories, removed or not, by id."""
+        return {each.id: _decode(each) for each in self._engine.get_documents(self._index, repo_ids)}
+
+    def put(self, repo_id: str, entry: CatalogEntry) -> None:
+        """Writes an entry, whatever was there. Raises EngineUnavailable after MAX_ATTEMPTS conflicts."""
+        for _ in range(MAX_ATTEMPTS):
+            there = self._engine.get(self._index, repo_id)
+            if there is not None and _decode(there) == entry:
+                return
+            with contextlib.suppress(Conflict):
+                self._engine.put(self._index, repo_id, msgspec.json.encode(entry), expected=there)
+                return
+        raise EngineUnavailable("too many concurrent changes of this repository. Try again in a moment.")
+
+    def add(self, repo_id: str, entry: CatalogEntry) -> None:
+        """Writes an entry if there is none."""
+        with contextlib.suppress(Conflict):
+            self._engine.put(self._index, repo_id, msgspec.json.encode(entry), expected=None)
+
+
+def prepare(engine: Engine) -> None:
+    """Creates missing indexes, as `Engine.prepare` does, and takes over what earlier programs have left."""
+    engine.prepare()
+    engine.patiently(partial(_adopt, engine))
+
+
+def _adopt(engine: Engine) -> None:
+    """Takes over the tokens and repositories of programs that kept them in indexes of their version; once for an organisation.
+
+    Safe to repeat and to run at the same time as others: what exists is never overwritten.
+    """
+    names, catalog = engine.names, Catalog(engine)
+    if engine.get(names.catalog, ADOPTED) is not None:
+        return
+    for _, token in engine.documents_of_any(names.of_any_version("access")):
+        with contextlib.suppress(Conflict):
+            engine.put(names.access, token.id, token.source, expected=None)
+    # The names of versions with fewer digits sort first; a newer one has the newer state.
+    found = engine.documents_of_any(names.of_any_version("repositories"))
+    newest = {document.id: document for _, document in sorted(found, key=lambda each: (len(each[0]), each[0]))}
+    for repo_id, document in newest.items():
+        catalog.add(repo_id, _decode(document))
+    with contextlib.suppress(Conflict):
+        marker = {"is_removed": True, "adopted_at": time.time()}
+        engine.put(names.catalog, ADOPTED, msgspec.json.encode(marker), expected=None)
+
+
+def _decode(document: Document) -> CatalogEntry:
+    return msgspec.json.decode(document.source, type=CatalogEntry)
