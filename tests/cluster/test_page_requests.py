@@ -43,7 +43,7 @@ FETCH = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors", "Sec-Fetch-D
 @pytest.fixture
 async def away(tmp_path, monkeypatch):
     """A browser at a server whose engine is away, without a provider."""
-    monkeypatch.setattr(calls.EngineCalls.run, "__defaults__", (2.0,))
+    monkeypatch.setattr(calls, "LOOKUP_SECONDS", 2.0)
     with closed_port() as port:
         async with serving_library(settings_at(port, **PAGE), tmp_path / "cache", n_ready=0) as served:
             yield PageBrowser(served.port)

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -149,25 +149,18 @@ def reindex(invocation: Invocation, repositories: Repositories, names: Sequence[
     return _tell(invocation, chosen, "to be indexed anew")
 
 
-def drain(
-    invocation: Invocation,
-    repositories: Repositories,
-    seconds: float,
-    *,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
-) -> int:
+def drain(invocation: Invocation, repositories: Repositories, seconds: float) -> int:
     """Pauses all repositories and waits until no worker holds one. The exit code is 1 if that takes longer than `seconds`."""
     for each in repositories.listed(is_current=True):
         if not each.is_paused:
             repositories.set_paused(each.repo_id, is_paused=True)
-    ends_at = clock() + seconds
-    leases = ChangeTimes(clock)
+    ends_at = time.monotonic() + seconds
+    leases = ChangeTimes(time.monotonic)
     while True:
         held = [each for each in repositories.listed(with_removed=True, is_current=True) if _is_held(leases, each)]
-        if not held or clock() > ends_at:
+        if not held or time.monotonic() > ends_at:
             break
-        sleep(LOOK_SECONDS)
+        time.sleep(LOOK_SECONDS)
     names = tuple(each.name for each in held)
     if invocation.options.as_json:
         invocation.print_json(Drained(is_drained=not held, held=names))

@@ -1,7 +1,7 @@
 """`codecompass cluster`: an organisation's repositories in a search engine, the workers that index them, and the tokens of those
 who may query them.
 
-Modules that need the engine's client are imported after `cli/cluster/engine/client.py` has checked that it is installed.
+Modules that need the engine's client are imported after `cli/cluster/engine.py` has checked that it is installed.
 """
 
 from collections.abc import Callable

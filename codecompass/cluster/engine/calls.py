@@ -40,7 +40,7 @@ class EngineCalls:
         self._shared: dict[str, _Shared] = {}
         self.answered_at: float | None = None
 
-    async def run_shared(self, key: str, work: Callable[[], T], seconds: float = LOOKUP_SECONDS) -> T:
+    async def run_shared(self, key: str, work: Callable[[], T]) -> T:
         """Like `run`, but concurrent calls with the same `key` share one run and get its result or its failure."""
         while (shared := self._shared.get(key)) is not None:
             await shared.done.wait()
@@ -51,7 +51,7 @@ class EngineCalls:
                 return result
         shared = self._shared[key] = _Shared()
         try:
-            result = await self.run(work, seconds)
+            result = await self.run(work)
         except CodeCompassError as error:
             shared.failure = error
             raise
@@ -62,8 +62,10 @@ class EngineCalls:
             del self._shared[key]
             shared.done.set()
 
-    async def run(self, work: Callable[[], T], seconds: float = LOOKUP_SECONDS) -> T:
-        """Runs `work` in a thread and returns its result. Raises EngineUnavailable after `seconds`, and what `work` raises."""
+    async def run(self, work: Callable[[], T], seconds: float | None = None) -> T:
+        """Runs `work` in a thread and returns its result. Raises EngineUnavailable after `seconds` (LOOKUP_SECONDS if None), and
+        what `work` raises."""
+        seconds = LOOKUP_SECONDS if seconds is None else seconds
         with trio.move_on_after(seconds):
             result = await trio.to_thread.run_sync(work, limiter=self._limiter, abandon_on_cancel=True)
             self.answered_at = trio.current_time()

@@ -39,8 +39,6 @@ COPIES_SECONDS: Final = 30 * SECONDS
 
 FIRST_PAUSE_SECONDS: Final = 0.25 * SECONDS
 LONGEST_PAUSE_SECONDS: Final = 10 * SECONDS
-LOOK_SECONDS: Final = 0.5 * SECONDS
-"""Interval of the checks whether the work was abandoned meanwhile."""
 
 MAX_LISTED: Final = 10_000
 """Documents of one page: the engine's own limit (`index.max_result_window`)."""
@@ -247,21 +245,20 @@ class Engine:
             return None
         return _document(found)
 
-    def get_many(self, index: str, keys: Sequence[str], fields: Sequence[str] = ()) -> dict[str, JsonObject]:
-        """Returns the contents of the documents `keys`, by key, without those that do not exist; only `fields` if any are given.
-        Raises EngineUnavailable if one cannot be read now."""
-        return {each["_id"]: each["_source"] for each in self._many(index, keys, fields)}
+    def get_many(self, index: str, keys: Sequence[str]) -> dict[str, JsonObject]:
+        """Returns the contents of the documents `keys`, by key, without those that do not exist. Raises EngineUnavailable if one
+        cannot be read now."""
+        return {each["_id"]: each["_source"] for each in self._many(index, keys)}
 
     def get_documents(self, index: str, keys: Sequence[str]) -> list[Document]:
         """Returns the current states of the documents `keys`, without those that do not exist. Raises EngineUnavailable as
         `get_many` does."""
         return [_document(each) for each in self._many(index, keys)]
 
-    def _many(self, index: str, keys: Sequence[str], fields: Sequence[str] = ()) -> list[JsonObject]:
+    def _many(self, index: str, keys: Sequence[str]) -> list[JsonObject]:
         if not keys:
             return []
-        params = {"_source_includes": ",".join(fields)} if fields else {}
-        said = self._request("POST", f"/{index}/_mget", {"ids": list(keys)}, params=params)
+        said = self._request("POST", f"/{index}/_mget", {"ids": list(keys)})
         for each in said["docs"]:
             if "error" in each:
                 raise EngineUnavailable(f"the search engine could not read ({_reason(each)}). Ask again in a moment.")
@@ -326,7 +323,7 @@ class Engine:
         else:
             attempt()
 
-    def write(self, index: str, actions: Sequence[bytes], *, is_given_up: Callable[[], bool] = lambda: False) -> None:
+    def write(self, index: str, actions: Sequence[bytes]) -> None:
         """Sends one bulk request, and sends rejected actions again while the client's patience lasts."""
         left = list(actions)
 
@@ -349,24 +346,20 @@ class Engine:
             if refused:
                 raise _refusal(failure["status"], failure)
 
-        self.patiently(attempt, is_given_up=is_given_up)
+        self.patiently(attempt)
 
-    def patiently(
-        self, work: Callable[[], T], *, is_given_up: Callable[[], bool] = lambda: False, pause: float = FIRST_PAUSE_SECONDS
-    ) -> T:
-        """Returns the result of `work`, retried while it raises EngineUnavailable and the client's patience lasts. `pause`, in
-        seconds, doubles after each attempt."""
-        began = time.monotonic()
+    def patiently(self, work: Callable[[], T]) -> T:
+        """Returns the result of `work`, retried while it raises EngineUnavailable and the client's patience lasts, after pauses
+        that double."""
+        began, pause = time.monotonic(), FIRST_PAUSE_SECONDS
         while True:
             try:
                 return work()
             except EngineUnavailable:
-                if is_given_up() or time.monotonic() - began + pause > self._patience:
+                if time.monotonic() - began + pause > self._patience:
                     raise
-            ends = time.monotonic() + pause * (0.5 + self._random.random())
-            while (left := ends - time.monotonic()) > 0 and not is_given_up():
-                if self._closing.wait(min(left, LOOK_SECONDS)):
-                    raise EngineUnavailable("the client of the search engine was closed. Start again.")
+            if self._closing.wait(pause * (0.5 + self._random.random())):
+                raise EngineUnavailable("the client of the search engine was closed. Start again.")
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
     def _request(
