@@ -1,8 +1,6 @@
 """Repositories of owners at code hosts: what each kind of host lists, and how an organisation's repositories follow that."""
 
-import secrets
 import time
-from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
@@ -14,7 +12,6 @@ from codecompass.cluster.hosts.discovery import look
 from codecompass.cluster.hosts.kinds import KINDS
 from codecompass.cluster.hosts.sources import Source, Sources, ended, new_source
 from codecompass.cluster.hosts.watch import ABANDONED_SECONDS, GAP_SECONDS, SourceSchedule
-from codecompass.cluster.repositories.catalog import prepare
 from codecompass.cluster.repositories.documents import RefHead, Repositories
 from codecompass.cluster.repositories.moves import finish_moves, move
 from codecompass.cluster.serving.webhook import lists_otherwise, note_listed
@@ -178,15 +175,6 @@ def test_a_pause_holds_whoever_asks():
 
 
 # What follows.
-
-
-@pytest.fixture
-def engine(engine_cluster) -> Iterator[Engine]:
-    opened = Engine(engine_cluster.urls, prefix=f"t{secrets.token_hex(6)}", patience=60)
-    prepare(opened)
-    yield opened
-    opened._request("DELETE", f"/{opened.names.all}")
-    opened.close()
 
 
 class Following:
