@@ -24,7 +24,7 @@ from codecompass.cluster.repositories.documents import Repositories
 from codecompass.cluster.repositories.moves import finish_moves
 from tests.cluster.code_hosts import Hosted, code_host
 from tests.cluster.organisation import files_of, serving_library, url_of
-from tests.cluster.test_discovery import Following, engine
+from tests.cluster.test_discovery import Following
 from tests.support.waiting import until
 from tests.transport.http.client import ask, call
 

@@ -18,7 +18,7 @@ from codecompass.settings import AccessSettings
 from codecompass.transport.http.request import HttpRefusal
 from tests.cluster.code_hosts import PROJECT, CodeHost, Hosted, acl, code_host, rules
 from tests.cluster.test_access import heading
-from tests.cluster.test_discovery import Following, engine, listed
+from tests.cluster.test_discovery import Following, listed
 
 __all__ = ("engine",)
 
