@@ -28,8 +28,6 @@ from tests.cluster.test_discovery import Following
 from tests.support.waiting import until
 from tests.transport.http.client import ask, call
 
-__all__ = ("engine",)
-
 pytestmark = pytest.mark.cluster
 
 THOUSAND = [Hosted(number, f"part{number}", readers=(f"p{number % 7}",)) for number in range(1_000)]

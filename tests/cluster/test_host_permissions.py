@@ -20,8 +20,6 @@ from tests.cluster.code_hosts import PROJECT, CodeHost, Hosted, acl, code_host, 
 from tests.cluster.test_access import heading
 from tests.cluster.test_discovery import Following, listed
 
-__all__ = ("engine",)
-
 cluster = pytest.mark.cluster
 every_kind = pytest.mark.parametrize("kind", sorted(KINDS))
 
