@@ -15,7 +15,8 @@ from codecompass.cluster.access.tokens import Tokens
 from codecompass.cluster.engine.client import Engine
 from codecompass.cluster.indexing.publishing import publish
 from codecompass.cluster.repositories.catalog import prepare
-from codecompass.cluster.repositories.documents import RefHead, Repositories, Repository
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.repository import RefHead, Repository
 from codecompass.cluster.serving.server import LibraryLaunch, LibraryServer, open_library_server, serve_library
 from codecompass.cluster.stores.opening import open_store
 from codecompass.settings import AccessSettings, ClusterSettings, ServerSettings, Settings

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 from codecompass.cluster.diagnosis import Facts, NodeFacts, Watermarks, findings, observed, store_finding
 from codecompass.cluster.engine.client import EngineHealth
 from codecompass.cluster.engine.schema import FORMAT
-from codecompass.cluster.repositories.documents import Lease, RefHead, Repositories, Repository, RepositoryFailure
+from codecompass.cluster.repositories.documents import Repositories
 from codecompass.cluster.repositories.leases import claim, failed
+from codecompass.cluster.repositories.repository import Lease, RefHead, Repository, RepositoryFailure
 from codecompass.cluster.stores.checking import LEFT_SECONDS, StoreFacts, check_store
 from codecompass.cluster.stores.opening import open_store
 from codecompass.cluster.stores.segment_store import CHECKED

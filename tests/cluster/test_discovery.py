@@ -12,8 +12,9 @@ from codecompass.cluster.hosts.discovery import look
 from codecompass.cluster.hosts.kinds import KINDS
 from codecompass.cluster.hosts.sources import Source, Sources, ended, new_source
 from codecompass.cluster.hosts.watch import ABANDONED_SECONDS, GAP_SECONDS, SourceSchedule
-from codecompass.cluster.repositories.documents import RefHead, Repositories
+from codecompass.cluster.repositories.documents import Repositories
 from codecompass.cluster.repositories.moves import finish_moves, move
+from codecompass.cluster.repositories.repository import RefHead
 from codecompass.cluster.serving.webhook import lists_otherwise, note_listed
 from codecompass.errors import InvalidInput
 from codecompass.remote.address import parse_address

@@ -16,8 +16,9 @@ import trio
 from codecompass.cluster.engine.client import Engine, EngineUnavailable
 from codecompass.cluster.indexing.publishing import publish
 from codecompass.cluster.indexing.sweeping import sweep
-from codecompass.cluster.repositories.documents import RefHead, Repositories
+from codecompass.cluster.repositories.documents import Repositories
 from codecompass.cluster.repositories.leases import Claim, claim
+from codecompass.cluster.repositories.repository import RefHead
 from codecompass.cluster.serving.generations import Generations, ManifestReader
 from codecompass.cluster.stores.opening import open_store
 from codecompass.cluster.stores.segment_store import SegmentStore

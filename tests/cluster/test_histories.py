@@ -15,7 +15,7 @@ from codecompass.cluster.access.tokens import Tokens
 from codecompass.cluster.engine.client import Engine
 from codecompass.cluster.indexing.histories import is_of_history
 from codecompass.cluster.indexing.home import WorkerHome
-from codecompass.cluster.repositories.documents import Repository
+from codecompass.cluster.repositories.repository import Repository
 from codecompass.cluster.serving.generations import ManifestReader
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import SearchCode

@@ -10,8 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from codecompass.cluster.engine.client import Engine
-from codecompass.cluster.repositories.documents import RefHead, Repositories, Repository
+from codecompass.cluster.repositories.documents import Repositories
 from codecompass.cluster.repositories.leases import Claim, LeaseLost, claim, failed
+from codecompass.cluster.repositories.repository import RefHead, Repository
 from codecompass.cluster.serving.webhook import note_pushed
 from codecompass.errors import InvalidInput, ProjectNotFound
 

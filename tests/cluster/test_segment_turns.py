@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from codecompass.cluster.repositories.documents import Repository
+from codecompass.cluster.repositories.repository import Repository
 from codecompass.cluster.stores.opening import open_store
 from codecompass.cluster.stores.segment_store import SegmentStore
 from tests.cluster.git_remote import GitRemote

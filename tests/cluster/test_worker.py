@@ -14,8 +14,8 @@ from structlog.testing import capture_logs
 from codecompass.cluster.engine.client import Engine
 from codecompass.cluster.indexing.home import WorkerHome
 from codecompass.cluster.indexing.sweeping import sweep
-from codecompass.cluster.repositories.documents import Repository
 from codecompass.cluster.repositories.leases import LeaseLost
+from codecompass.cluster.repositories.repository import Repository
 from codecompass.store.layout import HomeLayout
 from tests.cluster.git_remote import GitRemote
 from tests.cluster.working import MANY, has, keys_of, names_in, until, worker_process, working

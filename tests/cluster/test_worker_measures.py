@@ -3,7 +3,7 @@
 import pytest
 
 from codecompass.cluster.indexing.measures import WorkerMeasures
-from codecompass.cluster.repositories.documents import Lease, RefHead, Repository, RepositoryFailure
+from codecompass.cluster.repositories.repository import Lease, RefHead, Repository, RepositoryFailure
 from tests.cluster.git_remote import GitRemote
 from tests.cluster.working import until, working
 from tests.support.waiting import until as until_so

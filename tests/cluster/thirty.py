@@ -18,7 +18,8 @@ from msgspec import Struct
 from codecompass.cluster.access.tokens import Tokens
 from codecompass.cluster.engine.client import Engine, EngineUnavailable
 from codecompass.cluster.indexing.schedule import Times
-from codecompass.cluster.repositories.documents import Repositories, Repository
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.repository import Repository
 from codecompass.cluster.serving.generations import Generations, ManifestReader
 from codecompass.cluster.stores.opening import open_store
 from codecompass.settings import ClusterSettings

@@ -19,7 +19,8 @@ from codecompass.cluster.indexing.measures import WorkerMeasures
 from codecompass.cluster.indexing.remotes import RemoteLimits
 from codecompass.cluster.indexing.schedule import Times
 from codecompass.cluster.indexing.worker import WorkerOptions, run_worker
-from codecompass.cluster.repositories.documents import Repositories, Repository
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.repository import Repository
 from codecompass.cluster.serving.generations import Generations, ManifestReader
 from codecompass.settings import ClusterSettings, IndexSettings, Settings
 from codecompass.store.layout import HomeLayout

@@ -17,13 +17,13 @@ from codecompass.cli.terminal import printable
 from codecompass.cluster.diagnosis import Finding, findings, observed, store_finding
 from codecompass.cluster.indexing.schedule import ChangeTimes
 from codecompass.cluster.repositories.bulk_adding import MAX_FILE_BYTES, add_several, read_lines
-from codecompass.cluster.repositories.documents import Repositories, Repository
+from codecompass.cluster.repositories.documents import Repositories
 from codecompass.cluster.repositories.leases import LEASE_SECONDS
+from codecompass.cluster.repositories.repository import MADE_BY, Repository
 from codecompass.cluster.stores.checking import StoreFacts, check_store
 from codecompass.cluster.stores.opening import open_store
 from codecompass.errors import CodeCompassError, InvalidInput
 from codecompass.settings import ClusterSettings
-from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 from codecompass.units import SECONDS
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def reindex(invocation: Invocation, repositories: Repositories, names: Sequence[
     """Has repositories indexed anew; those of an older version alone with `is_outdated`."""
     chosen = _selected(repositories, names, is_all=is_all or is_outdated)
     if is_outdated:
-        chosen = [each for each in chosen if any(_is_older(head.made_by) for head in each.heads.values())]
+        chosen = [each for each in chosen if any(head.made_by < MADE_BY for head in each.heads.values())]
     for each in chosen:
         repositories.note_changed(each.repo_id, rebuild=True, is_urgent=True)
     return _tell(invocation, chosen, "to be indexed anew")
@@ -190,10 +190,6 @@ def _selected(repositories: Repositories, names: Sequence[str], *, is_all: bool)
         return list(repositories.listed(is_current=True))
     # All are found before any is changed.
     return list({each.repo_id: each for each in map(repositories.find, names)}.values())
-
-
-def _is_older(made_by: tuple[int, int]) -> bool:
-    return made_by < (SCHEMA_VERSION, PARSER_VERSION)
 
 
 def _tell(invocation: Invocation, chosen: Sequence[Repository], what: str) -> int:

@@ -25,7 +25,7 @@ from msgspec import Struct
 from codecompass.cluster.access.authentication import group_names
 from codecompass.cluster.access.tokens import MAX_GROUPS, MAX_NAME_LENGTH, Tokens
 from codecompass.cluster.hosts.members import without_readers
-from codecompass.cluster.repositories.documents import checked_groups
+from codecompass.cluster.repositories.repository import checked_groups
 from codecompass.errors import CodeCompassError, InvalidInput
 from codecompass.log import get_logger
 from codecompass.remote.address import Address, parse_address

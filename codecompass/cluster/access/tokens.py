@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from codecompass.cluster.engine.client import Conflict, Engine
 from codecompass.cluster.hosts.members import without_readers
-from codecompass.cluster.repositories.documents import checked_groups
+from codecompass.cluster.repositories.repository import checked_groups
 from codecompass.errors import CodeCompassError, InvalidInput
 from codecompass.units import DAYS, HOURS
 

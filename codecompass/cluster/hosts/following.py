@@ -18,8 +18,9 @@ from codecompass.cluster.hosts.interface import HostRepository
 from codecompass.cluster.hosts.members import group_of_readers, without_readers
 from codecompass.cluster.hosts.sources import FoundRepository, Source, Sources
 from codecompass.cluster.repositories.bulk_adding import WantedRepository, add_several
-from codecompass.cluster.repositories.documents import Repositories, Repository, checked_groups
+from codecompass.cluster.repositories.documents import Repositories
 from codecompass.cluster.repositories.moves import move
+from codecompass.cluster.repositories.repository import Repository, checked_groups
 from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.log import get_logger
 from codecompass.scan.git_remotes import RepositoryUrl, parse_url

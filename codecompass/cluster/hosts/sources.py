@@ -21,7 +21,7 @@ from codecompass.cluster.engine.client import Conflict, Engine, EngineUnavailabl
 from codecompass.cluster.hosts.interface import HostKind, HostRepository
 from codecompass.cluster.hosts.kinds import KINDS, kind_of
 from codecompass.cluster.hosts.members import Members
-from codecompass.cluster.repositories.documents import checked_groups, checked_refs
+from codecompass.cluster.repositories.repository import checked_groups, checked_refs
 from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.remote.address import Address, parse_address, without_user
 from codecompass.remote.rest import is_safe

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from codecompass import __version__
 from codecompass.cluster.hosts.sources import Source
 from codecompass.cluster.indexing.schedule import Action
-from codecompass.cluster.repositories.documents import Repository
+from codecompass.cluster.repositories.repository import Repository
 from codecompass.cluster.stores.measures import StoreMeasures
 from codecompass.memory import resident_bytes
 from codecompass.tracing import Traces

@@ -14,8 +14,8 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from codecompass.cluster.repositories.documents import Repository
 from codecompass.cluster.repositories.leases import LEASE_SECONDS
+from codecompass.cluster.repositories.repository import Repository
 from codecompass.units import HOURS, MINUTES, SECONDS
 
 Action = Literal["turn", "poll", "sweep"]

@@ -31,25 +31,21 @@ from codecompass.cluster.indexing.publishing import publish
 from codecompass.cluster.indexing.remote_refs import MAX_REFS, RemoteRef, Selection, select_refs
 from codecompass.cluster.indexing.remotes import Mirror, RemoteLimits, list_remote
 from codecompass.cluster.indexing.sweeping import sweep
-from codecompass.cluster.repositories.documents import Change, RefHead, Repository, RepositoryFailure
 from codecompass.cluster.repositories.leases import Claim, with_attempt
 from codecompass.cluster.repositories.manifests import Manifest
+from codecompass.cluster.repositories.repository import MADE_BY, Change, RefHead, Repository, RepositoryFailure
 from codecompass.cluster.serving.generations import ManifestReader
 from codecompass.cluster.stores.measures import MeasuredStore
 from codecompass.errors import CodeCompassError, IndexDamaged, IndexIncompatible, IndexNotReady, RefNotIndexed
 from codecompass.scan.git_remotes import parse_url
 from codecompass.scan.git_repository import GitError
 from codecompass.scan.git_revisions import NamedCommit, resolve_commit
-from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 from codecompass.tracing import note, part
 
 REF: Final = "vcs.ref.head.name"
 COMMIT: Final = "vcs.ref.head.revision"
 REFS: Final = "codecompass.n_refs"
 """Attributes of spans, by OpenTelemetry's names where it has them."""
-
-MADE_BY: Final = (SCHEMA_VERSION, PARSER_VERSION)
-"""The value of `RefHead.made_by` in heads that this program publishes."""
 
 
 class TurnResources(Struct, frozen=True, kw_only=True):
@@ -138,11 +134,7 @@ class Turn:
 
     def _is_current(self, ref: RemoteRef) -> bool:
         head = self._claim.repository.heads.get(ref.name)
-        return not self._is_rebuild and head is not None and head.commit == ref.object_id and self._is_as_now(head)
-
-    def _is_as_now(self, head: RefHead) -> bool:
-        """Whether a head was published as this worker would do it now."""
-        return head.made_by == MADE_BY
+        return not self._is_rebuild and head is not None and head.commit == ref.object_id and head.made_by == MADE_BY
 
     async def _resolve(self, mirror: Mirror, ref: RemoteRef) -> NamedCommit | None:
         """Returns the fetched commit, which may be newer than the listed one, or None for a tag of something else."""
@@ -168,7 +160,7 @@ class Turn:
 
     def _serves(self, head: RefHead, commit: NamedCommit) -> bool:
         is_usable = not self._is_rebuild or head.generation in self._fresh
-        return is_usable and head.commit == commit.commit and self._is_as_now(head)
+        return is_usable and head.commit == commit.commit and head.made_by == MADE_BY
 
     async def _index(self, ref: RemoteRef, commit: NamedCommit, mirror: Mirror, *, is_default: bool) -> RefHead:
         """Builds the index of a commit and writes it to the store as a generation that is not visible yet."""
@@ -239,7 +231,7 @@ class Turn:
         """Returns the manifest of the ref's head, or of another one if it has none, or None if it cannot be reused."""
         repository = self._claim.repository
         head = repository.heads.get(ref) or repository.default_head or next(iter(repository.heads.values()), None)
-        if head is None or not self._is_as_now(head) or (self._is_rebuild and head.generation not in self._fresh):
+        if head is None or head.made_by != MADE_BY or (self._is_rebuild and head.generation not in self._fresh):
             return None
         try:
             read = partial(self._resources.manifests.manifest, head.generation)

@@ -38,11 +38,12 @@ from codecompass.cluster.indexing.remote_refs import select_refs
 from codecompass.cluster.indexing.remotes import RemoteLimits, list_remote
 from codecompass.cluster.indexing.schedule import Action, Schedule, Times
 from codecompass.cluster.indexing.sweeping import add_tombstones
-from codecompass.cluster.indexing.turn import MADE_BY, Turn, TurnResources, remove_retired
+from codecompass.cluster.indexing.turn import Turn, TurnResources, remove_retired
 from codecompass.cluster.repositories.catalog import prepare
-from codecompass.cluster.repositories.documents import Change, Repositories, Repository
+from codecompass.cluster.repositories.documents import Repositories
 from codecompass.cluster.repositories.leases import RENEWALS, Claim, LeaseLost, claim, failed
 from codecompass.cluster.repositories.moves import finish_moves
+from codecompass.cluster.repositories.repository import MADE_BY, Change, Repository
 from codecompass.cluster.serving.generations import ManifestReader
 from codecompass.cluster.stores.measures import MeasuredStore, watch_store
 from codecompass.cluster.stores.opening import open_store

@@ -4,7 +4,7 @@ import time
 
 from msgspec import Struct
 
-from codecompass.cluster.repositories.documents import Repository
+from codecompass.cluster.repositories.repository import Repository
 from codecompass.cluster.serving.library import Library
 from codecompass.cluster.serving.routing import project_of, visible_repositories
 from codecompass.formatting import iso_time

@@ -19,15 +19,8 @@ from msgspec.structs import replace
 
 from codecompass.cluster.engine.client import Engine
 from codecompass.cluster.repositories.catalog import entry_of
-from codecompass.cluster.repositories.documents import (
-    MAX_REPOSITORIES,
-    Repositories,
-    Repository,
-    checked_groups,
-    checked_name,
-    checked_refs,
-    unique_name,
-)
+from codecompass.cluster.repositories.documents import MAX_REPOSITORIES, Repositories
+from codecompass.cluster.repositories.repository import Repository, checked_groups, checked_name, checked_refs, unique_name
 from codecompass.errors import CodeCompassError, InvalidInput
 from codecompass.scan.git_remotes import parse_url
 from codecompass.units import MIB

@@ -11,17 +11,15 @@ agree: what was lost between the two writes, and what programs of other versions
 import contextlib
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from codecompass.cluster.engine.client import Conflict, Document, Engine, EngineUnavailable
 from codecompass.cluster.engine.schema import JsonObject
-
-if TYPE_CHECKING:
-    from codecompass.cluster.repositories.documents import Repository
+from codecompass.cluster.repositories.repository import Repository
 
 MAX_ATTEMPTS: Final = 30
 """Attempts of one write. Each failure means that somebody else succeeded."""
@@ -43,29 +41,14 @@ class CatalogEntry(Struct, frozen=True, kw_only=True):
     is_paused: bool = False
 
 
-def entry_of(repository: "Repository") -> CatalogEntry:
+def entry_of(repository: Repository) -> CatalogEntry:
     """Returns what was asked of a repository."""
-    return CatalogEntry(
-        name=repository.name,
-        url=repository.url,
-        wanted_refs=repository.wanted_refs,
-        groups=repository.groups,
-        is_removed=repository.is_removed,
-        is_paused=repository.is_paused,
-    )
+    return msgspec.convert(repository, CatalogEntry, from_attributes=True)
 
 
-def as_asked(repository: "Repository", entry: CatalogEntry) -> "Repository":
+def as_asked(repository: Repository, entry: CatalogEntry) -> Repository:
     """Returns the repository with what was asked of it."""
-    return replace(
-        repository,
-        name=entry.name,
-        url=entry.url,
-        wanted_refs=entry.wanted_refs,
-        groups=entry.groups,
-        is_removed=entry.is_removed,
-        is_paused=entry.is_paused,
-    )
+    return replace(repository, **asdict(entry))
 
 
 class Catalog:

@@ -14,7 +14,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from codecompass.cluster.repositories.documents import Change, Lease, RefHead, Repositories, Repository, RepositoryFailure
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.repository import Change, Lease, RefHead, Repository, RepositoryFailure
 from codecompass.units import SECONDS
 
 LEASE_SECONDS: Final = 30 * SECONDS

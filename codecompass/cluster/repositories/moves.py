@@ -7,7 +7,8 @@ somebody had given one. Until then both are found.
 
 from msgspec.structs import replace
 
-from codecompass.cluster.repositories.documents import Repositories, Repository
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.repository import Repository
 from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.scan.git_remotes import parse_url
 

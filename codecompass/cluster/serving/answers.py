@@ -21,7 +21,7 @@ from codecompass.actors.job_state import JobHandle
 from codecompass.actors.messages import CancelJob, Query, Settle, Settled, StartJob
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.cluster.engine.client import EngineUnavailable
-from codecompass.cluster.repositories.documents import RefHead, Repository
+from codecompass.cluster.repositories.repository import RefHead, Repository
 from codecompass.cluster.serving.concerned import concerned
 from codecompass.cluster.serving.library import Library, unknown
 from codecompass.cluster.serving.routing import indexed_by_workers, needs_clone, needs_history, shown_names

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from codecompass.actors.messages import Query
-from codecompass.cluster.repositories.documents import Repository
+from codecompass.cluster.repositories.repository import Repository
 from codecompass.cluster.serving.library import Library
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
 from codecompass.query.summarized import able, is_decidable

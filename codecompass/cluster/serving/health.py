@@ -13,7 +13,7 @@ import trio
 from codecompass import __version__
 from codecompass.cluster.engine.calls import EngineCalls
 from codecompass.cluster.engine.client import Engine, EngineHealth
-from codecompass.cluster.repositories.documents import Repository
+from codecompass.cluster.repositories.repository import Repository
 from codecompass.cluster.serving.library import Libraries, Library
 from codecompass.cluster.serving.routing import project_of, visible_repositories
 from codecompass.errors import CodeCompassError

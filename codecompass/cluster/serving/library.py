@@ -18,7 +18,8 @@ from codecompass.actors.failures import panics_as_errors
 from codecompass.cluster.access.tokens import Viewer, visible
 from codecompass.cluster.engine.calls import EngineCalls
 from codecompass.cluster.engine.client import EngineUnavailable
-from codecompass.cluster.repositories.documents import RefHead, Repositories, Repository
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.repository import RefHead, Repository
 from codecompass.cluster.serving.generations import Generations
 from codecompass.cluster.serving.index_fetches import IndexFetches
 from codecompass.cluster.serving.summaries import Summaries
