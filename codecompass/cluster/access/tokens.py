@@ -9,15 +9,15 @@ viewer and calls `visible`. Only the SHA-256 of a token is stored, so somebody w
 import hashlib
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import Final, Literal, Protocol, TypeVar, get_args
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.cluster.engine.client import Conflict, Engine
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.engine.documents import Documents
 from codecompass.cluster.hosts.members import without_readers
 from codecompass.cluster.repositories.repository import checked_groups
 from codecompass.errors import CodeCompassError, InvalidInput
@@ -39,9 +39,6 @@ MAX_GRACE_HOURS: Final = 24 * 30
 """How long the predecessor of a rotated token stays valid, so that clients can be given the new one without a gap."""
 
 MAX_TOKENS: Final = 10_000
-MAX_ATTEMPTS: Final = 30
-"""Attempts of one change of a token. Each failure means that somebody else has changed it."""
-
 SHOWN_ID_LENGTH: Final = 12
 """Characters of a token's id that are shown to identify it; the id is no secret."""
 
@@ -154,6 +151,7 @@ class Tokens:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._index = engine.names.access
+        self._tokens = Documents(engine, self._index, AccessToken, "token")
 
     def add(
         self,
@@ -212,7 +210,7 @@ class Tokens:
             return token if token.expires_at and token.expires_at <= until else replace(token, expires_at=until)
 
         # Only now: if this fails, both are valid, and nobody is shut out.
-        self._update(old.id, ending)
+        self._tokens.update(old.id, ending)
         return text, old
 
     def _put_new(self, token: AccessToken, days: int | None) -> tuple[str, KnownToken]:
@@ -226,7 +224,7 @@ class Tokens:
         text = prefix + secrets.token_urlsafe(_TOKEN_BYTES)
         now = time.time()
         made = replace(token, created_at=now, expires_at=0.0 if seconds is None else now + seconds)
-        self._engine.put(self._index, token_id(text), msgspec.json.encode(made), expected=None)
+        self._tokens.create(token_id(text), made)
         return text, KnownToken(token_id(text), made)
 
     def begin_session(self, session: AccessToken, seconds: float) -> tuple[str, KnownToken]:
@@ -235,9 +233,9 @@ class Tokens:
         Ends those of the same name that have expired, and the oldest beyond MAX_SESSIONS.
         """
         self._engine.refresh(self._index)
-        found = self._engine.documents(self._index, {"term": {"name": session.name}}, MAX_TOKENS)
-        known = [KnownToken(each.id, msgspec.json.decode(each.source, type=AccessToken)) for each in found]
-        mine = sorted((each for each in known if each.token.is_session), key=lambda each: -each.token.created_at)
+        found = self._tokens.found({"term": {"name": session.name}}, MAX_TOKENS)
+        sessions = (KnownToken(id_, token) for id_, token in found if token.is_session)
+        mine = sorted(sessions, key=lambda each: -each.token.created_at)
         now = time.time()
         kept = [each for each in mine if each.token.viewer(now) is not None][: MAX_SESSIONS - 1]
         for each in mine:
@@ -259,38 +257,18 @@ class Tokens:
         """
         found, now = self.find(id_), time.time()
         if found is not None and now - found.used_at >= USED_SECONDS and found.viewer(now) is not None:
-            with suppress(CodeCompassError, Conflict):
-                self._update(id_, lambda token: replace(token, used_at=now), attempts=1)
+            with suppress(CodeCompassError):
+                self._tokens.update(id_, lambda token: replace(token, used_at=now), attempts=1)
         return found
-
-    def _update(self, id_: str, change: Callable[[AccessToken], AccessToken], attempts: int = MAX_ATTEMPTS) -> None:
-        """Changes a token by compare-and-set, unless it was revoked meanwhile. Raises Conflict if others always were faster."""
-        for attempt in range(attempts):
-            document = self._engine.get(self._index, id_)
-            if document is None:
-                return
-            old = msgspec.json.decode(document.source, type=AccessToken)
-            new = change(old)
-            if new == old:
-                return
-            try:
-                self._engine.put(self._index, id_, msgspec.json.encode(new), expected=document)
-            except Conflict:
-                if attempt + 1 == attempts:
-                    raise
-            else:
-                return
 
     def find(self, id_: str) -> AccessToken | None:
         """Returns the current state of the token with this id, expired or not, or None if there is none."""
-        found = self._engine.get(self._index, id_)
-        return None if found is None else msgspec.json.decode(found.source, type=AccessToken)
+        return self._tokens.get(id_)
 
     def listed(self) -> tuple[KnownToken, ...]:
         """Returns all tokens, sorted by name and then by age, the oldest first."""
         self._engine.refresh(self._index)
-        found = self._engine.documents(self._index, {"match_all": {}}, MAX_TOKENS)
-        known = (KnownToken(each.id, msgspec.json.decode(each.source, type=AccessToken)) for each in found)
+        known = (KnownToken(id_, token) for id_, token in self._tokens.found({"match_all": {}}, MAX_TOKENS))
         return tuple(sorted(known, key=lambda each: (each.token.name, each.token.created_at, each.id)))
 
     def revoke(self, which: str) -> tuple[KnownToken, ...]:

@@ -17,12 +17,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from codecompass.cluster.engine.client import Conflict, Document, Engine, EngineUnavailable
+from codecompass.cluster.engine.client import Conflict, Engine
+from codecompass.cluster.engine.documents import Documents
 from codecompass.cluster.engine.schema import JsonObject
 from codecompass.cluster.repositories.repository import Repository
-
-MAX_ATTEMPTS: Final = 30
-"""Attempts of one write. Each failure means that somebody else succeeded."""
 
 ADOPTED: Final = "-adopted"
 """Id of the document that says that what earlier programs have left was taken over."""
@@ -56,32 +54,25 @@ class Catalog:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._index = engine.names.catalog
+        self._entries = Documents(engine, engine.names.catalog, CatalogEntry, "repository")
 
     def live(self) -> dict[str, CatalogEntry]:
         """Returns the entries that are not removed, by id."""
-        self._engine.refresh(self._index, is_patient=False)
-        return {each.id: _decode(each) for each in self._engine.documents(self._index, _LIVE)}
+        self._engine.refresh(self._engine.names.catalog, is_patient=False)
+        return dict(self._entries.found(_LIVE))
 
     def of(self, repo_ids: list[str]) -> dict[str, CatalogEntry]:
         """Returns the current entries of these repositories, removed or not, by id."""
-        return {each.id: _decode(each) for each in self._engine.get_documents(self._index, repo_ids)}
+        found = self._engine.get_documents(self._engine.names.catalog, repo_ids)
+        return {each.id: self._entries.decoded(each) for each in found}
 
     def put(self, repo_id: str, entry: CatalogEntry) -> None:
-        """Writes an entry, whatever was there. Raises EngineUnavailable after MAX_ATTEMPTS conflicts."""
-        for _ in range(MAX_ATTEMPTS):
-            there = self._engine.get(self._index, repo_id)
-            if there is not None and _decode(there) == entry:
-                return
-            with contextlib.suppress(Conflict):
-                self._engine.put(self._index, repo_id, msgspec.json.encode(entry), expected=there)
-                return
-        raise EngineUnavailable("too many concurrent changes of this repository. Try again in a moment.")
+        """Writes an entry, whatever was there. Raises EngineUnavailable after many conflicts."""
+        self._entries.put(repo_id, lambda old: old if old == entry else entry)
 
     def add(self, repo_id: str, entry: CatalogEntry) -> None:
         """Writes an entry if there is none."""
-        with contextlib.suppress(Conflict):
-            self._engine.put(self._index, repo_id, msgspec.json.encode(entry), expected=None)
+        self._entries.create(repo_id, entry)
 
 
 def prepare(engine: Engine) -> None:
@@ -105,11 +96,7 @@ def _adopt(engine: Engine) -> None:
     found = engine.documents_of_any(names.of_any_version("repositories"))
     newest = {document.id: document for _, document in sorted(found, key=lambda each: (len(each[0]), each[0]))}
     for repo_id, document in newest.items():
-        catalog.add(repo_id, _decode(document))
+        catalog.add(repo_id, msgspec.json.decode(document.source, type=CatalogEntry))
     with contextlib.suppress(Conflict):
         marker = {"is_removed": True, "adopted_at": time.time()}
         engine.put(names.catalog, ADOPTED, msgspec.json.encode(marker), expected=None)
-
-
-def _decode(document: Document) -> CatalogEntry:
-    return msgspec.json.decode(document.source, type=CatalogEntry)

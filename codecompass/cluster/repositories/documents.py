@@ -5,18 +5,17 @@ Every change is one compare-and-set; after a conflict the document is read again
 
 import contextlib
 import difflib
-import random
 import re
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.cluster.engine.client import MAX_LISTED, Conflict, Document, Engine, EngineHealth, EngineUnavailable
+from codecompass.cluster.engine.client import MAX_LISTED, Document, Engine, EngineHealth, EngineUnavailable
+from codecompass.cluster.engine.documents import MAX_ATTEMPTS, DamagedDocument, Documents
 from codecompass.cluster.repositories.catalog import Catalog, CatalogEntry, as_asked, entry_of
 from codecompass.cluster.repositories.repository import (
     Change,
@@ -26,16 +25,13 @@ from codecompass.cluster.repositories.repository import (
     checked_refs,
     unique_name,
 )
-from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound
+from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.log import get_logger
 from codecompass.scan.git_remotes import DEFAULT_PROTOCOLS, RepositoryUrl, parse_url
 
+_log = get_logger(__name__)
+
 MAX_REPOSITORIES: Final = MAX_LISTED
-
-MAX_ATTEMPTS: Final = 30
-"""Attempts of one compare-and-set. Each failure means that somebody else succeeded, so this many in a row indicate a fault."""
-
-LONGEST_PAUSE_SECONDS: Final = 0.05
 
 _AT_ONCE: Final = 1_000
 """Documents read in one request."""
@@ -56,6 +52,7 @@ class Repositories:
     def __init__(self, engine: Engine, protocols: Collection[str] = DEFAULT_PROTOCOLS) -> None:
         self._engine = engine
         self._index = engine.names.repositories
+        self._documents = Documents(engine, self._index, Repository, "repository")
         self._catalog = Catalog(engine)
         self._lock = threading.Lock()
         self._newest: dict[str, tuple[int, int]] = {}
@@ -71,8 +68,8 @@ class Repositories:
         found = []
         for document in self._engine.documents(self._index, {"match_all": {}}):
             try:
-                found.append(_decoded(document))
-            except DamagedRepository as error:
+                found.append(self._documents.decoded(document))
+            except DamagedDocument as error:
                 # A document that cannot be read must not hide the others.
                 _log.warning("repository_unreadable", repository=document.id, cause=error.message)
         return tuple(sorted((each for each in found if with_removed or not each.is_removed), key=lambda each: each.name))
@@ -89,7 +86,7 @@ class Repositories:
             if document is None:
                 return None
             if self._is_newest(document):
-                return _decoded(document)
+                return self._documents.decoded(document)
         raise EngineUnavailable("a part of the search engine is behind. Ask again in a moment.")
 
     def get_several(self, repo_ids: Sequence[str]) -> tuple[Repository, ...]:
@@ -98,8 +95,8 @@ class Repositories:
         found = []
         for document in self._engine.get_documents(self._index, repo_ids):
             if self._is_newest(document):
-                with contextlib.suppress(DamagedRepository):
-                    found.append(_decoded(document))
+                with contextlib.suppress(DamagedDocument):
+                    found.append(self._documents.decoded(document))
         return tuple(found)
 
     def states(self, repo_ids: Sequence[str]) -> dict[str, Repository]:
@@ -108,7 +105,7 @@ class Repositories:
         found: dict[str, Repository] = {}
         for at in range(0, len(repo_ids), _AT_ONCE):
             for document in self._engine.get_documents(self._index, repo_ids[at : at + _AT_ONCE]):
-                now = _decoded(document) if self._is_newest(document) else self.get(document.id)
+                now = self._documents.decoded(document) if self._is_newest(document) else self.get(document.id)
                 if now is not None:
                     found[now.repo_id] = now
         return found
@@ -182,11 +179,8 @@ class Repositories:
                 return Added(updated, is_new=there.is_removed)
             fresh = self._new(parsed, given)
             self._catalog.put(parsed.repo_id, entry_of(fresh))
-            try:
-                self._engine.put(self._index, parsed.repo_id, _encoded(fresh), expected=None)
-            except Conflict:
-                continue
-            return Added(self.with_unique_name(fresh), is_new=True)
+            if self._documents.create(parsed.repo_id, fresh):
+                return Added(self.with_unique_name(fresh), is_new=True)
 
     def remove(self, name: str) -> Repository:
         """Makes a repository invisible at once and returns it; workers delete its documents. Raises ProjectNotFound."""
@@ -224,11 +218,7 @@ class Repositories:
         """Makes the document of a repository that the catalog has. Returns whether it was missing."""
         now = time.time()
         fresh = as_asked(Repository(repo_id=repo_id, name=entry.name, url=entry.url, added_at=now, changed_at=now), entry)
-        try:
-            self._engine.put(self._index, repo_id, _encoded(fresh), expected=None)
-        except Conflict:
-            return False
-        return True
+        return self._documents.create(repo_id, fresh)
 
     def _made_invisible(self, repo_id: str) -> Repository | None:
         def removed(old: Repository) -> Repository:
@@ -244,11 +234,7 @@ class Repositories:
         repository has a document."""
         now = time.time()
         removed = Repository(repo_id=repo_id, name=repo_id, url="", added_at=now, changed_at=now, is_removed=True)
-        try:
-            self._engine.put(self._index, repo_id, _encoded(removed), expected=None)
-        except Conflict:
-            return False
-        return True
+        return self._documents.create(repo_id, removed)
 
     def note_changed(self, repo_id: str, *, rebuild: bool = False, is_urgent: bool = False) -> Repository | None:
         """Requests a turn at a repository and returns it, or None if there is none.
@@ -299,37 +285,11 @@ class Repositories:
 
         Raises what `change` raises, and EngineUnavailable after MAX_ATTEMPTS conflicts.
         """
-        for attempt in range(MAX_ATTEMPTS):
-            document = self._engine.get(self._index, repo_id)
-            if document is None:
-                return None
-            old = _decoded(document)
-            new = change(old)
-            if new is old:
-                return old
-            try:
-                self._engine.put(self._index, repo_id, _encoded(new), expected=document)
-            except Conflict:
-                _pause(attempt)
-            else:
-                return new
-        raise EngineUnavailable("too many concurrent changes of this repository. Try again in a moment.")
+        return self._documents.update(repo_id, change)
 
     def delete(self, repo_id: str, allows: Callable[[Repository], bool]) -> bool:
         """Deletes the document if `allows` returns True for its current state. Returns whether it does not exist any more."""
-        for attempt in range(MAX_ATTEMPTS):
-            document = self._engine.get(self._index, repo_id)
-            if document is None:
-                return True
-            if not allows(_decoded(document)):
-                return False
-            try:
-                self._engine.delete(self._index, repo_id, expected=document)
-            except Conflict:
-                _pause(attempt)
-            else:
-                return True
-        return False
+        return self._documents.delete(repo_id, allows)
 
     def _parsed(self, url: str) -> RepositoryUrl:
         return parse_url(url, self.protocols)
@@ -378,34 +338,5 @@ def _differs(there: Repository | None, entry: CatalogEntry | None) -> bool:
     return entry_of(there) != entry
 
 
-_log = get_logger(__name__)
-_decode = msgspec.json.Decoder(Repository)
-_encode = msgspec.json.Encoder()
-
-
-class DamagedRepository(CodeCompassError):
-    """The document of a repository cannot be read."""
-
-    code = "index_incompatible"
-
-
-def _decoded(document: Document) -> Repository:
-    try:
-        return _decode.decode(document.source)
-    except msgspec.MsgspecError as error:
-        raise DamagedRepository(
-            f"what the search engine has of repository {document.id} cannot be read ({error}). Was it written by a newer "
-            "program? Upgrade this one, or tell whoever runs the cluster."
-        ) from error
-
-
-def _encoded(repository: Repository) -> bytes:
-    return _encode.encode(repository)
-
-
 def _noted(old: Repository) -> Repository:
     return replace(old, changes=old.changes + 1, changed_at=time.time())
-
-
-def _pause(attempt: int) -> None:
-    time.sleep(random.uniform(0, min(LONGEST_PAUSE_SECONDS, 0.001 * 2**attempt)))
