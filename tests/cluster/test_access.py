@@ -31,7 +31,8 @@ from codecompass.cluster.access.tokens import (
     visible,
 )
 from codecompass.cluster.engine.calls import EngineCalls
-from codecompass.cluster.engine.client import Conflict, Document, EngineUnavailable
+from codecompass.cluster.engine.client import Document
+from codecompass.cluster.engine.failures import Conflict, EngineUnavailable
 from codecompass.errors import InvalidInput
 from codecompass.projects.caller import Identity
 from codecompass.settings import AccessSettings

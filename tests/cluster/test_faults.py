@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from codecompass.cluster.engine.client import Engine, EngineUnavailable
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.indexing.publishing import publish
 from codecompass.cluster.indexing.sweeping import sweep
 from codecompass.cluster.repositories.documents import Repositories

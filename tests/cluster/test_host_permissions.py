@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 from codecompass.cluster.access.authentication import Authenticator, trusted_proxy
 from codecompass.cluster.access.tokens import AccessToken, Viewer, visible
 from codecompass.cluster.engine.calls import EngineCalls
-from codecompass.cluster.engine.client import EngineUnavailable
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.hosts.kinds import KINDS
 from codecompass.cluster.hosts.members import ANYBODY, KNOWN_SECONDS, Member, ReaderGroups, group_of_readers
 from codecompass.errors import InvalidInput

@@ -7,7 +7,7 @@ import pytest
 import trio
 import trio.testing
 
-from codecompass.cluster.engine.client import EngineUnavailable
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.serving import index_fetches
 from codecompass.cluster.serving.index_fetches import IndexFetches
 from codecompass.errors import IndexDamaged

@@ -16,7 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from codecompass.cluster.access.tokens import Tokens
-from codecompass.cluster.engine.client import Engine, EngineUnavailable
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.indexing.schedule import Times
 from codecompass.cluster.repositories.documents import Repositories
 from codecompass.cluster.repositories.repository import Repository

@@ -28,7 +28,7 @@ from codecompass.cluster.access.tokens import (
     token_id,
 )
 from codecompass.cluster.engine.calls import RETRY_SECONDS, EngineCalls
-from codecompass.cluster.engine.client import EngineUnavailable
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.hosts.members import ReaderGroups, without_readers
 from codecompass.errors import InvalidInput
 from codecompass.projects.caller import Identity

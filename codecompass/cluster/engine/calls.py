@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 import trio
 
-from codecompass.cluster.engine.client import EngineUnavailable
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.errors import CodeCompassError
 from codecompass.units import MILLISECONDS, SECONDS
 

@@ -20,9 +20,10 @@ import opensearchpy
 from msgspec import Struct
 from opensearchpy.serializer import Serializer
 
+from codecompass.cluster.engine.failures import Conflict, EngineRefused, EngineUnavailable, Missing, no_answer, reason_of, refusal
 from codecompass.cluster.engine.login import EngineLogin, client_arguments
 from codecompass.cluster.engine.schema import COPIES, FORMAT, IndexNames, JsonObject, index_bodies
-from codecompass.errors import CodeCompassError, InvalidInput
+from codecompass.errors import InvalidInput
 from codecompass.remote.address import with_hidden_user
 from codecompass.tracing import part
 from codecompass.units import MINUTES, SECONDS
@@ -44,23 +45,6 @@ MAX_LISTED: Final = 10_000
 """Documents of one page: the engine's own limit (`index.max_result_window`)."""
 
 T = TypeVar("T")
-
-
-class EngineUnavailable(CodeCompassError):
-    """The engine cannot be reached, or refuses for a temporary reason."""
-
-    code = "engine_unavailable"
-    is_retryable = True
-
-
-class EngineRefused(CodeCompassError):
-    """The engine refuses for a permanent reason, such as a missing permission or an index of another shape."""
-
-    code = "engine_refused"
-
-
-class Conflict(Exception):
-    """The document was changed, created or deleted by somebody else since it was read."""
 
 
 class Document(Struct, frozen=True):
@@ -97,26 +81,6 @@ class _JsonBytes(Serializer):
 
     def dumps(self, data: Any) -> Any:  # noqa: ANN401 (the client's signature)
         return data if isinstance(data, str | bytes) else msgspec.json.encode(data)
-
-
-_PASSING_BLOCKS: Final = frozenset({"cluster_block_exception", "index_create_block_exception"})
-"""The engine sets these when its disks are full, and clears them some seconds after there is room again."""
-
-_SHARD_IS_NOT_THERE: Final = frozenset(
-    {
-        "illegal_index_shard_state_exception",
-        "index_shard_closed_exception",
-        "index_shard_not_recovering_exception",
-        "index_shard_not_started_exception",
-        "index_shard_recovering_exception",
-        "no_shard_available_action_exception",
-        "shard_not_found_exception",
-    }
-)
-"""Errors while nodes join or leave. The engine reports them with status 404, or as the cause of a failure with status 500."""
-
-_WAIT_STATUS: Final = frozenset({408, 429, 502, 503, 504})
-"""Status codes of an engine that is busy, elects a manager, or lacks a shard."""
 
 
 class Engine:
@@ -187,7 +151,7 @@ class Engine:
         """Creates an index if it is missing. Returns whether it was missing."""
         try:
             self._request("HEAD", f"/{name}")
-        except _Missing:
+        except Missing:
             pass
         else:
             return False
@@ -241,7 +205,7 @@ class Engine:
         """Returns the current state of a document, refreshed or not, or None if there is none."""
         try:
             found = self._request("GET", f"/{index}/_doc/{quote(key, safe='')}")
-        except _Missing:
+        except Missing:
             return None
         return _document(found)
 
@@ -261,7 +225,7 @@ class Engine:
         said = self._request("POST", f"/{index}/_mget", {"ids": list(keys)})
         for each in said["docs"]:
             if "error" in each:
-                raise EngineUnavailable(f"the search engine could not read ({_reason(each)}). Ask again in a moment.")
+                raise EngineUnavailable(f"the search engine could not read ({reason_of(each)}). Ask again in a moment.")
         return [each for each in said["docs"] if each.get("found")]
 
     def put(self, index: str, key: str, source: bytes, *, expected: Document | None) -> Document:
@@ -288,7 +252,7 @@ class Engine:
         params = {} if expected is None else {"if_seq_no": expected.seq_no, "if_primary_term": expected.primary_term}
         try:
             self._request("DELETE", f"/{index}/_doc/{quote(key, safe='')}", params=params)
-        except _Missing:
+        except Missing:
             pass
 
     def documents(self, index: str, query: JsonObject, limit: int = MAX_LISTED) -> list[Document]:
@@ -344,7 +308,7 @@ class Engine:
                     failure = result
             left[:] = refused
             if refused:
-                raise _refusal(failure["status"], failure)
+                raise refusal(failure["status"], failure)
 
         self.patiently(attempt)
 
@@ -376,12 +340,12 @@ class Engine:
             with part("engine", {"db.system.name": "opensearch", "db.operation.name": _operation(method, path)}, kind="client"):
                 said = self._client.transport.perform_request(method, path, params=arguments, body=body)
         except opensearchpy.exceptions.ConnectionError as error:
-            raise EngineUnavailable(_no_answer(error, timeout or self._timeout)) from error
+            raise EngineUnavailable(no_answer(error, timeout or self._timeout)) from error
         except opensearchpy.exceptions.TransportError as error:
             info = error.info if isinstance(error.info, dict) else {}
-            raise _refusal(error.status_code, info) from error
+            raise refusal(error.status_code, info) from error
         if method == "HEAD" and said is False:
-            raise _Missing
+            raise Missing
         return said
 
 
@@ -390,85 +354,5 @@ def _operation(method: str, path: str) -> str:
     return f"{method} {next((each for each in path.split('/') if each.startswith('_')), 'index')}"
 
 
-class _Missing(Exception):
-    """There is no such document or index."""
-
-
 def _document(found: JsonObject) -> Document:
     return Document(found["_id"], msgspec.json.encode(found["_source"]), found["_seq_no"], found["_primary_term"])
-
-
-def _no_answer(error: opensearchpy.exceptions.ConnectionError, seconds: float) -> str:
-    """Returns why there was no answer, and what helps."""
-    what = "the search engine of this organisation"
-    if isinstance(error, opensearchpy.exceptions.SSLError):
-        return (
-            f"{what} has a certificate that is not trusted here, or trusts none of ours. Whoever runs this program sets "
-            "cluster.ca_file to the certificates that signed it, and cluster.client_certificate if it asks for one."
-        )
-    if isinstance(error, opensearchpy.exceptions.ConnectionTimeout):
-        return f"{what} did not answer within {seconds:.0f} s. Ask again in a moment; if it stays so, tell whoever runs it."
-    return (
-        f"{what} cannot be reached. Ask again in a moment; if it stays so, whoever runs this program checks cluster.url, and "
-        "whether the nodes run."
-    )
-
-
-def _refusal(status: object, info: JsonObject) -> Exception:
-    kind, reason = _kind(info), _reason(info)
-    if status == 401:
-        return EngineRefused(
-            "the search engine does not accept the name and password of this program. Whoever runs it sets cluster.user and "
-            "cluster.password_file.",
-            kind=kind,
-        )
-    if status == 403 and kind not in _PASSING_BLOCKS:
-        return EngineRefused(
-            f"the search engine does not allow this ({reason}). Whoever runs it gives cluster.user the right to read and write "
-            "the indexes that begin with cluster.prefix.",
-            kind=kind,
-        )
-    if _SHARD_IS_NOT_THERE & _causes(info):
-        return EngineUnavailable(
-            f"a part of the index is not ready in the search engine, as after a restart ({reason}). Ask again in a moment."
-        )
-    if status == 404 and kind != "index_not_found_exception":
-        return _Missing()
-    if status == 409:
-        return Conflict(reason)
-    if kind == "index_not_found_exception":
-        return EngineUnavailable("the search engine has no index yet. Add a repository and start a worker (codecompass cluster).")
-    if kind in _PASSING_BLOCKS:
-        # A full disk makes an index read-only until there is room again.
-        return EngineUnavailable(
-            f"the search engine takes no changes, as when its disks are nearly full ({reason}). Whoever runs it makes room; then "
-            "work goes on by itself."
-        )
-    if status in _WAIT_STATUS:
-        return EngineUnavailable(f"the search engine is busy ({reason}). Ask again in a moment.")
-    return EngineRefused(f"the search engine refused ({reason}). Tell whoever runs it.", kind=kind)
-
-
-def _error(info: JsonObject) -> JsonObject:
-    error = info.get("error", {})
-    return error if isinstance(error, dict) else {"reason": str(error)}
-
-
-def _kind(info: JsonObject) -> str:
-    return str(_error(info).get("type", ""))
-
-
-def _causes(info: JsonObject) -> set[str]:
-    """Returns the types of the error and of its causes."""
-    kinds = set()
-    cause: object = _error(info)
-    while isinstance(cause, dict):
-        kinds.add(str(cause.get("type", "")))
-        cause = cause.get("caused_by")
-    return kinds
-
-
-def _reason(info: JsonObject) -> str:
-    error = _error(info)
-    cause = error.get("caused_by") or {}
-    return ": ".join(str(each) for each in (error.get("reason"), cause.get("reason")) if each)[:300] or "no reason given"

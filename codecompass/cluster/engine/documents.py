@@ -1,5 +1,5 @@
-"""The documents of one index as Structs. Each is changed by compare-and-set: it is read, changed, and written unless somebody else
-has written it meanwhile; then all of that again."""
+"""The documents of one index as Structs, each changed by compare-and-set: read, changed, and written unless somebody else has
+written it meanwhile; then all of that again."""
 
 import random
 import time
@@ -8,7 +8,8 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from codecompass.cluster.engine.client import MAX_LISTED, Conflict, Document, Engine, EngineUnavailable
+from codecompass.cluster.engine.client import MAX_LISTED, Document, Engine
+from codecompass.cluster.engine.failures import Conflict, EngineUnavailable
 from codecompass.cluster.engine.schema import JsonObject
 from codecompass.errors import CodeCompassError
 

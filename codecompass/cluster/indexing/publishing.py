@@ -19,7 +19,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.cluster.engine.client import Conflict, Engine
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.engine.failures import Conflict
 from codecompass.cluster.indexing.histories import History, history_files
 from codecompass.cluster.repositories.manifests import BASE_FILE, FACTS_FILE, Manifest, SegmentFile
 from codecompass.cluster.stores.segment_store import SegmentStore

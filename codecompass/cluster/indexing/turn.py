@@ -23,7 +23,8 @@ from codecompass.actors.commit_indexing import CommitJob
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_context import JobContext, JobOrder
 from codecompass.actors.worker_pool import WorkerPool
-from codecompass.cluster.engine.client import Engine, EngineUnavailable
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.indexing.histories import fetch_history
 from codecompass.cluster.indexing.home import WorkerHome
 from codecompass.cluster.indexing.measures import WorkerMeasures

@@ -29,7 +29,8 @@ from msgspec import Struct
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.index_limits import index_limits
 from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
-from codecompass.cluster.engine.client import Engine, EngineUnavailable
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.hosts.sources import Sources
 from codecompass.cluster.hosts.watch import SourceSchedule, watch_sources
 from codecompass.cluster.indexing.home import WorkerHome

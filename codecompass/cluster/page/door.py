@@ -13,7 +13,7 @@ import trio
 
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.cluster.access.tokens import OutOfScope, Unauthorized
-from codecompass.cluster.engine.client import EngineUnavailable
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.page.own_requests import PageAddress, is_for_a_person, require_own
 from codecompass.transport.http.request import HttpRefusal, HttpRequest, require_method
 from codecompass.transport.ui.access_checks import HEADERS, PAGE_PATH, PageCapacity

@@ -16,7 +16,7 @@ from codecompass.cluster.access.authentication import Authenticator
 from codecompass.cluster.access.sign_in import LONGEST_CODE, ProviderUnavailable, SignIn, SignInRefused
 from codecompass.cluster.access.tokens import token_id
 from codecompass.cluster.engine.calls import EngineCalls
-from codecompass.cluster.engine.client import EngineUnavailable
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.page.own_requests import PageAddress, cookie_of, require_from_page, safe_target, with_lines
 from codecompass.cluster.page.sessions import (
     ATTEMPT_COOKIE,

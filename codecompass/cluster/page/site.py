@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from codecompass.actors.worker_pool import WorkerPool
-from codecompass.cluster.engine.client import EngineUnavailable
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.page.own_requests import PageAddress
 from codecompass.cluster.page.permalinks import Permalinks
 from codecompass.cluster.page.sessions import Sessions

@@ -17,8 +17,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from codecompass.cluster.engine.client import Conflict, Engine
+from codecompass.cluster.engine.client import Engine
 from codecompass.cluster.engine.documents import Documents
+from codecompass.cluster.engine.failures import Conflict
 from codecompass.cluster.engine.schema import JsonObject
 from codecompass.cluster.repositories.repository import Repository
 

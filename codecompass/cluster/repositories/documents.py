@@ -14,8 +14,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.cluster.engine.client import MAX_LISTED, Document, Engine, EngineHealth, EngineUnavailable
+from codecompass.cluster.engine.client import MAX_LISTED, Document, Engine, EngineHealth
 from codecompass.cluster.engine.documents import MAX_ATTEMPTS, DamagedDocument, Documents
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.repositories.catalog import Catalog, CatalogEntry, as_asked, entry_of
 from codecompass.cluster.repositories.repository import (
     Change,

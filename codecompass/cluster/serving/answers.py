@@ -20,7 +20,7 @@ from codecompass.actors.index_answers import caller_has_left
 from codecompass.actors.job_state import JobHandle
 from codecompass.actors.messages import CancelJob, Query, Settle, Settled, StartJob
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
-from codecompass.cluster.engine.client import EngineUnavailable
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.repositories.repository import RefHead, Repository
 from codecompass.cluster.serving.concerned import concerned
 from codecompass.cluster.serving.library import Library, unknown

@@ -12,7 +12,7 @@ from typing import Final
 import trio
 
 from codecompass.cluster.engine.calls import RETRY_SECONDS
-from codecompass.cluster.engine.client import EngineUnavailable
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.errors import CodeCompassError, InternalError, reported
 from codecompass.log import get_logger
 from codecompass.nurseries import open_nursery

@@ -17,7 +17,7 @@ import trio
 from codecompass.actors.failures import panics_as_errors
 from codecompass.cluster.access.tokens import Viewer, visible
 from codecompass.cluster.engine.calls import EngineCalls
-from codecompass.cluster.engine.client import EngineUnavailable
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.repositories.documents import Repositories
 from codecompass.cluster.repositories.repository import RefHead, Repository
 from codecompass.cluster.serving.generations import Generations

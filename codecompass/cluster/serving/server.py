@@ -34,7 +34,8 @@ from codecompass.cluster.access.sign_in import sign_in
 from codecompass.cluster.access.tokens import Tokens
 from codecompass.cluster.access.viewer_limits import ViewerLimits
 from codecompass.cluster.engine.calls import EngineCalls
-from codecompass.cluster.engine.client import Engine, EngineUnavailable
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.engine.login import engine_login
 from codecompass.cluster.hosts.members import Members, ReaderGroups
 from codecompass.cluster.hosts.sources import Sources

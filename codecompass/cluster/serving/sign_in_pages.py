@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from codecompass.cluster.access.sign_in import ProviderUnavailable, SignIn, SignInRefused
 from codecompass.cluster.engine.calls import EngineCalls
-from codecompass.cluster.engine.client import EngineUnavailable
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.errors import InvalidInput
 from codecompass.transport.http.app import Handler
 from codecompass.transport.http.request import FORBIDDEN, NOT_FOUND, OK, UNAVAILABLE, HttpRefusal, HttpRequest, require_method
