@@ -19,8 +19,9 @@ from codecompass.cluster.indexing.publishing import publish
 from codecompass.cluster.indexing.sweeping import sweep
 from codecompass.cluster.repositories.documents import Repositories
 from codecompass.cluster.repositories.leases import Claim, claim
+from codecompass.cluster.repositories.manifests import ManifestReader
 from codecompass.cluster.repositories.repository import RefHead
-from codecompass.cluster.serving.generations import Generations, ManifestReader
+from codecompass.cluster.serving.generations import Generations
 from codecompass.cluster.stores.opening import open_store
 from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.errors import IndexDamaged, IndexNotReady

@@ -15,8 +15,8 @@ from codecompass.cluster.access.tokens import Tokens
 from codecompass.cluster.engine.client import Engine
 from codecompass.cluster.indexing.histories import is_of_history
 from codecompass.cluster.indexing.home import WorkerHome
+from codecompass.cluster.repositories.manifests import ManifestReader
 from codecompass.cluster.repositories.repository import Repository
-from codecompass.cluster.serving.generations import ManifestReader
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import SearchCode
 from codecompass.query.commit_question import commit_question

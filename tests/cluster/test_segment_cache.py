@@ -5,7 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from codecompass.cluster.indexing.publishing import WORDS, facts_files, remove_segments, write_segments
+from codecompass.cluster.indexing.publishing import WORDS, facts_files, write_segments
+from codecompass.cluster.indexing.sweeping import remove_segments
 from codecompass.cluster.repositories.manifests import FACTS_FILE, Manifest
 from codecompass.cluster.serving.segment_cache import FETCHES, SegmentCache
 from codecompass.cluster.stores.segment_store import StoreUnavailable

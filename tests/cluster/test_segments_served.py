@@ -10,8 +10,9 @@ import trio
 from msgspec.structs import replace
 
 from codecompass.cluster.indexing.publishing import WORDS
+from codecompass.cluster.repositories.manifests import ManifestReader
 from codecompass.cluster.serving import index_fetches
-from codecompass.cluster.serving.generations import Generations, ManifestReader
+from codecompass.cluster.serving.generations import Generations
 from codecompass.errors import InvalidInput
 from codecompass.settings import ClusterSettings
 from tests.cluster.organisation import Organisation, files_of, organisation, serving_library

@@ -20,8 +20,9 @@ from codecompass.cluster.engine.client import Engine
 from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.indexing.schedule import Times
 from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.manifests import ManifestReader
 from codecompass.cluster.repositories.repository import Repository
-from codecompass.cluster.serving.generations import Generations, ManifestReader
+from codecompass.cluster.serving.generations import Generations
 from codecompass.cluster.stores.opening import open_store
 from codecompass.settings import ClusterSettings
 from tests.cluster.git_remote import GitRemote

@@ -20,8 +20,9 @@ from codecompass.cluster.indexing.remotes import RemoteLimits
 from codecompass.cluster.indexing.schedule import Times
 from codecompass.cluster.indexing.worker import WorkerOptions, run_worker
 from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.manifests import ManifestReader
 from codecompass.cluster.repositories.repository import Repository
-from codecompass.cluster.serving.generations import Generations, ManifestReader
+from codecompass.cluster.serving.generations import Generations
 from codecompass.settings import ClusterSettings, IndexSettings, Settings
 from codecompass.store.layout import HomeLayout
 from codecompass.tracing import Traces

@@ -150,25 +150,6 @@ def write_segments(
     return WrittenSegments(tuple(files), n_written, written_bytes)
 
 
-def remove_segments(
-    store: SegmentStore,
-    repo_id: str,
-    kept: Collection[SegmentFile],
-    confirm: Callable[[], object],
-    checkpoint: Callable[[], None],
-) -> int:
-    """Removes the objects of a repository except those of the files `kept`, and returns their number. `confirm` raises if the
-    lease is lost. Raises StoreUnavailable."""
-    needed = {each.key for each in kept}
-    gone = [key for key in store.keys(repo_id) if key not in needed]
-    if gone:
-        confirm()
-    for key in gone:
-        checkpoint()
-        store.remove(key)
-    return len(gone)
-
-
 def _files(
     snapshot: Snapshot, layout: ProjectLayout, facts: Mapping[str, Path], history: History | None, scratch: Path
 ) -> Iterator[tuple[str, Path, bytes]]:

@@ -10,9 +10,8 @@ from typing import Final
 
 from codecompass.cluster.engine.client import Engine
 from codecompass.cluster.engine.schema import JsonObject
-from codecompass.cluster.indexing.publishing import remove_segments
 from codecompass.cluster.repositories.documents import MAX_REPOSITORIES, Repositories
-from codecompass.cluster.repositories.manifests import Manifest, unpacked
+from codecompass.cluster.repositories.manifests import Manifest, SegmentFile, unpacked
 from codecompass.cluster.stores.segment_store import SegmentStore
 
 MAX_ORPHANS: Final = 100
@@ -49,6 +48,25 @@ def sweep(
         checkpoint()
         engine.delete(manifests, each.id)
     return n_removed + len(gone)
+
+
+def remove_segments(
+    store: SegmentStore,
+    repo_id: str,
+    kept: Collection[SegmentFile],
+    confirm: Callable[[], object],
+    checkpoint: Callable[[], None],
+) -> int:
+    """Removes the objects of a repository except those of the files `kept`, and returns their number. `confirm` raises if the
+    lease is lost. Raises StoreUnavailable."""
+    needed = {each.key for each in kept}
+    gone = [key for key in store.keys(repo_id) if key not in needed]
+    if gone:
+        confirm()
+    for key in gone:
+        checkpoint()
+        store.remove(key)
+    return len(gone)
 
 
 def add_tombstones(engine: Engine, repositories: Repositories, store: SegmentStore) -> list[str]:

@@ -33,9 +33,8 @@ from codecompass.cluster.indexing.remote_refs import MAX_REFS, RemoteRef, Select
 from codecompass.cluster.indexing.remotes import Mirror, RemoteLimits, list_remote
 from codecompass.cluster.indexing.sweeping import sweep
 from codecompass.cluster.repositories.leases import Claim, with_attempt
-from codecompass.cluster.repositories.manifests import Manifest
+from codecompass.cluster.repositories.manifests import Manifest, ManifestReader
 from codecompass.cluster.repositories.repository import MADE_BY, Change, RefHead, Repository, RepositoryFailure
-from codecompass.cluster.serving.generations import ManifestReader
 from codecompass.cluster.stores.measures import MeasuredStore
 from codecompass.errors import CodeCompassError, IndexDamaged, IndexIncompatible, IndexNotReady, RefNotIndexed
 from codecompass.scan.git_remotes import parse_url

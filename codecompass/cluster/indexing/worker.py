@@ -43,9 +43,9 @@ from codecompass.cluster.indexing.turn import Turn, TurnResources, remove_retire
 from codecompass.cluster.repositories.catalog import prepare
 from codecompass.cluster.repositories.documents import Repositories
 from codecompass.cluster.repositories.leases import RENEWALS, Claim, LeaseLost, claim, failed
+from codecompass.cluster.repositories.manifests import ManifestReader
 from codecompass.cluster.repositories.moves import finish_moves
 from codecompass.cluster.repositories.repository import MADE_BY, Change, Repository
-from codecompass.cluster.serving.generations import ManifestReader
 from codecompass.cluster.stores.measures import MeasuredStore, watch_store
 from codecompass.cluster.stores.opening import open_store
 from codecompass.errors import CodeCompassError, DeadlineExceeded, InternalError

@@ -6,18 +6,30 @@ A manifest is written before anything refers to it, and never changed.
 """
 
 import base64
+import threading
 import zlib
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
-from codecompass.errors import IndexDamaged
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.engine.schema import JsonObject
+from codecompass.errors import IndexDamaged, IndexIncompatible, IndexNotReady
+from codecompass.store.schema import SCHEMA_VERSION
 from codecompass.store.snapshot import IndexMeta
 from codecompass.units import MIB
 
 MAX_MANIFEST_BYTES: Final = 16 * MIB
 """Size when decompressed. An index has tens of files, of some 100 bytes each."""
+
+KEPT_MANIFESTS: Final = 16_384
+"""Manifests kept in memory, the most recently used: a list of some 20 files each."""
+
+MANIFESTS_AT_ONCE: Final = 500
 
 FACTS_FILE: Final = "facts.db"
 
@@ -80,3 +92,65 @@ def damaged(generation: str, cause: object) -> IndexDamaged:
         f"generation {generation} of this repository is damaged ({cause}). Whoever runs the workers can have it built anew: "
         "codecompass cluster changed --rebuild NAME"
     )
+
+
+class ManifestReader:
+    """Reads manifests from the engine and keeps the most recently used. Thread-safe."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, Manifest] = OrderedDict()
+
+    def manifest(self, generation: str) -> Manifest:
+        """Returns the manifest of a generation.
+
+        Raises IndexNotReady if it was removed (long after it was replaced), IndexIncompatible, IndexDamaged, EngineUnavailable.
+        """
+        return self.manifests((generation,))[generation]
+
+    def manifests(self, generations: Sequence[str]) -> Mapping[str, Manifest]:
+        """Returns the manifests of generations, read with few requests. Raises the same errors as `manifest`."""
+        found = {name: kept for name in generations if (kept := self.known(name)) is not None}
+        missing = [name for name in generations if name not in found]
+        for start in range(0, len(missing), MANIFESTS_AT_ONCE):
+            batch = missing[start : start + MANIFESTS_AT_ONCE]
+            said = self._engine.get_many(self._engine.names.manifests, batch)
+            for name in batch:
+                found[name] = self._keep(name, said.get(name))
+        return found
+
+    def readable(self, generations: Sequence[str]) -> Mapping[str, Manifest]:
+        """Returns the manifests of those generations that this version can read and that were not removed, with few requests.
+        Raises EngineUnavailable."""
+        try:
+            return self.manifests(generations)
+        except (IndexNotReady, IndexIncompatible, IndexDamaged):
+            # One of them is none of these; they are few.
+            found = {}
+            for each in generations:
+                with suppress(IndexNotReady, IndexIncompatible, IndexDamaged):
+                    found[each] = self.manifest(each)
+            return found
+
+    def known(self, generation: str) -> Manifest | None:
+        """Returns a manifest that is kept, or None."""
+        with self._lock:
+            if (kept := self._kept.get(generation)) is not None:
+                self._kept.move_to_end(generation)
+            return kept
+
+    def _keep(self, generation: str, found: JsonObject | None) -> Manifest:
+        if found is None:
+            raise IndexNotReady("this generation was replaced. Ask again.")
+        manifest = unpacked(generation, found["data"])
+        if manifest.schema_version != SCHEMA_VERSION:
+            raise IndexIncompatible(
+                f"this repository was indexed by another version of the program (format {manifest.schema_version}, this reads "
+                f"{SCHEMA_VERSION}). It is indexed anew when the workers are of this version; ask whoever runs them."
+            )
+        with self._lock:
+            self._kept[generation] = manifest
+            while len(self._kept) > KEPT_MANIFESTS:
+                self._kept.popitem(last=False)
+        return manifest
