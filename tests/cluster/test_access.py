@@ -135,7 +135,7 @@ def test_a_token_ends_when_it_expires():
 
 READING = {
     *("repositories.manifests", "indexing.publishing"),
-    *("serving.generations", "serving.segment_cache", "serving.summaries", "serving.summary_cache"),
+    *("serving.generations", "serving.segment_cache", "serving.summaries"),
     *("stores.directory", "stores.opening", "stores.s3", "stores.segment_store"),
 }
 """The modules that read the contents of repositories."""

@@ -3,7 +3,7 @@
 import pytest
 
 from codecompass.cluster.indexing.publishing import WORDS
-from codecompass.cluster.serving.summary_cache import UNFINISHED, SummaryCache
+from codecompass.cluster.serving.summaries import UNFINISHED, SummaryCache
 from tests.cluster.kept_stores import CountingStore, KeptDirectory
 from tests.cluster.test_segment_cache import published
 from tests.support.workspace import TestWorkspace

@@ -11,7 +11,7 @@ import trio
 from codecompass.cluster.engine.client import Engine
 from codecompass.cluster.repositories.manifests import ManifestReader
 from codecompass.cluster.serving.segment_cache import SegmentCache
-from codecompass.cluster.serving.summary_cache import SummaryCache
+from codecompass.cluster.serving.summaries import SummaryCache
 from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.errors import CodeCompassError
 from codecompass.store.facts import FactsReader

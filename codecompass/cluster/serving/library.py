@@ -57,7 +57,7 @@ class Libraries:
         self.questions: Final = EngineCalls(QUESTIONS)
         self.histories: Final = EngineCalls(HISTORIES, "history")
         self.fetches: Final = IndexFetches(generations.fetch)
-        self.summaries: Final = Summaries(generations)
+        self.summaries: Final = Summaries(generations.summaries, generations.fetch_summaries)
         self._listed: tuple[Repository, ...] = ()
         self._listed_until = float("-inf")
 

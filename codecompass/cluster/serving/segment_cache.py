@@ -2,7 +2,7 @@
 
     store --fetch, compare digests--> <directory>/<bundle>/ --open--> OpenSegments, until other bundles need the space
 
-A bundle is all files of a generation but its summary of words (`summary_cache.py`). Nothing here is state: all of it can be
+A bundle is all files of a generation but its summary of words (`summaries.py`). Nothing here is state: all of it can be
 deleted at any moment and is fetched again. A file that the last generation of the repository has too is a hard link to that, not
 fetched.
 """
