@@ -55,7 +55,7 @@ RETRY_SECONDS: Final = 30 * SECONDS
 class Summaries:
     """Fetches summaries. `serve` must run beside it; without it, `known` returns what is in memory when its time is over."""
 
-    def __init__(self, cache: SummaryCache, fetch: Callable[[Sequence[str]], Sequence[str]]) -> None:
+    def __init__(self, cache: "SummaryCache", fetch: Callable[[Sequence[str]], Sequence[str]]) -> None:
         """`fetch` blocks until it has put the summaries of generations into `cache`, and returns those of which that failed."""
         self._cache = cache
         self._fetch = fetch
