@@ -17,7 +17,8 @@ from codecompass.cluster.indexing.publishing import publish
 from codecompass.cluster.repositories.catalog import prepare
 from codecompass.cluster.repositories.documents import Repositories
 from codecompass.cluster.repositories.repository import RefHead, Repository
-from codecompass.cluster.serving.server import LibraryLaunch, LibraryServer, open_library_server, serve_library
+from codecompass.cluster.serving.http_routes import serve_library
+from codecompass.cluster.serving.server import LibraryLaunch, LibraryServer, open_library_server
 from codecompass.cluster.stores.opening import open_store
 from codecompass.settings import AccessSettings, ClusterSettings, ServerSettings, Settings
 from codecompass.tracing import Traces

@@ -3,25 +3,16 @@ number of servers can answer behind one address.
 
     open_library_server -> LibraryServer.core --> sessions --> tools --> services of the caller --> Library --> engine
 
-`serve_library` serves it over HTTP: the routes of every server, with authentication.
-
-    POST /, POST /mcp, /ws      questions, with a token or through a trusted proxy
-    GET /metrics                with the same authentication
-    GET /health, GET /ready     open; they reveal nothing about repositories
-    POST /webhook               open; the signature of the message is verified
-    POST /login, /login/token   open; a person signs in at the identity provider for a token (`access/sign_in.py`)
-    /ui                         the page, if access.page_url is set, with its own ways to sign in (`page/door.py`)
+`http_routes.py` serves it over HTTP.
 """
 
-import socket
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-import trio
 from msgspec import Struct
 
 from codecompass.actors.asking import query_settings
@@ -39,19 +30,14 @@ from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.engine.login import engine_login
 from codecompass.cluster.hosts.members import Members, ReaderGroups
 from codecompass.cluster.hosts.sources import Sources
-from codecompass.cluster.page.door import OrganisationPage
-from codecompass.cluster.page.own_requests import PageAddress, page_address
+from codecompass.cluster.page.own_requests import page_address
 from codecompass.cluster.repositories.documents import Repositories
-from codecompass.cluster.serving import health
 from codecompass.cluster.serving.answers import AnswerSettings, LibraryAnswers, LibraryCommits, LibraryWorkspaces
 from codecompass.cluster.serving.generations import Generations, open_generations
 from codecompass.cluster.serving.health import EngineMonitor, LibraryState
 from codecompass.cluster.serving.library import LOOKUPS, Libraries
 from codecompass.cluster.serving.routing import KeptViews, LibraryRouter
-from codecompass.cluster.serving.sign_in_pages import sign_in_pages
 from codecompass.cluster.serving.webhook import (
-    SIGNATURE_HEADERS,
-    is_genuine,
     lists_otherwise,
     note_listed,
     note_pushed,
@@ -59,40 +45,19 @@ from codecompass.cluster.serving.webhook import (
 )
 from codecompass.cluster.stores.measures import MeasuredStore, StoreMeasures, watch_store
 from codecompass.cluster.stores.opening import open_store
-from codecompass.log import get_logger
-from codecompass.memory import resident_bytes
 from codecompass.nurseries import open_nursery
 from codecompass.projects.caller import Caller
-from codecompass.protocol.encode import encode
-from codecompass.protocol.metadata import bare_metadata
-from codecompass.remote.address import is_loopback
-from codecompass.settings import ServerSettings, Settings
+from codecompass.settings import Settings
 from codecompass.store.job_log import JobRecord
 from codecompass.store.mapped_files import guard_mapped_files
 from codecompass.tracing import Traces
 from codecompass.transport.call_records import Measures
-from codecompass.transport.health import Moment
-from codecompass.transport.http.exposition import MEDIA_TYPE, Family
-from codecompass.transport.http.guards import guard
-from codecompass.transport.http.limits import HttpLimits
-from codecompass.transport.http.metrics import Supervision, render, trace_metrics
-from codecompass.transport.http.metrics_port import METRICS, serve_metrics
-from codecompass.transport.http.request import (
-    ACCEPTED,
-    FORBIDDEN,
-    OK,
-    UNAVAILABLE,
-    HttpRefusal,
-    HttpRequest,
-    require_method,
-)
-from codecompass.transport.http.service import HttpTransport
+from codecompass.transport.http.exposition import Family
 from codecompass.transport.mcp.core import Core, SessionLimits
 from codecompass.transport.product.product_surface import product_surface
 from codecompass.transport.tools.catalog import Catalog
 from codecompass.transport.tools.listing import TOOLS, listed_names, with_files_elsewhere
 from codecompass.transport.tools.services import Services
-from codecompass.transport.ui.access_checks import PAGE_PATH
 from codecompass.units import MILLISECONDS, SECONDS
 
 READ_SECONDS: Final = 4 * SECONDS
@@ -106,14 +71,6 @@ WEBHOOKS: Final = 2
 
 NOT_LISTED: Final = frozenset({"index_repo", "sync_repo", "index_repository", "diff_context"})
 """Tools that cannot work here and are not listed. If called, each returns an error that says what to do instead."""
-
-HEALTH: Final = "/health"
-
-READY: Final = "/ready"
-
-WEBHOOK: Final = "/webhook"
-
-MAX_SIGNATURE_LENGTH: Final = 1_000
 
 WHAT_IT_IS: Final = """\
 CodeCompass: code search over the repositories of this organisation that you may see, each as its newest indexed commit. Use \
@@ -266,108 +223,3 @@ async def open_library_server(launch: LibraryLaunch) -> AsyncIterator[LibrarySer
                     nursery.cancel_scope.cancel()
     finally:
         engine.close()
-
-
-async def serve_library(
-    server: LibraryServer,
-    sockets: Sequence[socket.socket],
-    *,
-    metrics_sockets: Sequence[socket.socket] = (),
-    limits: HttpLimits | None = None,
-    task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
-) -> None:
-    """Serves on listening sockets until `server.core.stop` is called and open requests had a bounded time to end. Closes the
-    sockets. `metrics_sockets` answer for the metrics alone, without identifying anybody."""
-    settings = server.launch.settings.server
-    addresses = tuple(str(each.getsockname()[0]) for each in sockets)
-
-    def state() -> bytes:
-        return encode(health.health(server.monitor, server.started_at, bare_metadata()))
-
-    async def health_page(request: HttpRequest) -> None:
-        require_method(request, "GET")
-        await request.answer(OK, state())
-
-    async def ready_page(request: HttpRequest) -> None:
-        require_method(request, "GET")
-        await request.answer(OK if server.monitor.is_ready else UNAVAILABLE, state())
-
-    def metrics() -> bytes:
-        return render(
-            server.measures,
-            Moment(
-                uptime_seconds=time.monotonic() - server.started_at,
-                prewarm_status="skipped",
-                prewarm_enabled=False,
-                warmset_capacity=0,
-            ),
-            load=transport.load(),
-            supervision=Supervision(),
-            memory_bytes=resident_bytes(),
-            cpu_seconds=time.process_time(),
-            more=(
-                *health.gauges(server.monitor),
-                *server.viewer_limits.metrics(),
-                *server.segment_metrics(),
-                *trace_metrics(server.launch.traces),
-            ),
-        )
-
-    async def metrics_page(request: HttpRequest) -> None:
-        require_method(request, "GET")
-        await request.answer(OK, metrics(), media_type=MEDIA_TYPE)
-
-    async def webhook_page(request: HttpRequest) -> None:
-        require_method(request, "POST")
-        body = await request.body()
-        headers = {name: value for name in SIGNATURE_HEADERS if (value := request.header(name, MAX_SIGNATURE_LENGTH)) is not None}
-        if not is_genuine(server.launch.webhook_secret, body, headers):
-            raise HttpRefusal(FORBIDDEN, "this message is not signed with the secret of this server. Correct it in the webhook.")
-        try:
-            await server.note_message(body)
-        except EngineUnavailable as error:
-            # Git servers retry.
-            raise HttpRefusal(UNAVAILABLE, error.message, is_retryable=True, reason=error.code) from error
-        # The same answer whether or not the repository is known here.
-        await request.answer(ACCEPTED)
-
-    async def any_path(path: str) -> None:
-        """Accepts any `?project_path=`: it is resolved with each question, among the repositories that its viewer may see."""
-
-    login_pages = sign_in_pages(server.sign_in)
-    page = server.page_address
-    areas = {} if page is None else {PAGE_PATH: OrganisationPage(server, page, server.page_workers).handle}
-    transport = HttpTransport(
-        server.core,
-        guard=guard(
-            bound=addresses,
-            hosts=_hosts(settings, page, addresses),
-            origins=settings.allowed_origins if page is None else (*settings.allowed_origins, page.origin),
-        ),
-        check_project_path=any_path,
-        limits=limits,
-        measures=server.measures,
-        pages={
-            HEALTH: health_page,
-            READY: ready_page,
-            METRICS: metrics_page,
-            WEBHOOK: webhook_page,
-            **login_pages,
-        },
-        areas=areas,
-        identify=server.authenticator.identify,
-        # The page identifies people itself.
-        open_routes=(HEALTH, READY, WEBHOOK, *login_pages, *areas),
-        keeps_sessions=False,
-    )
-    get_logger(__name__).info("http_listening", addresses=addresses, port=sockets[0].getsockname()[1])
-    async with open_nursery() as nursery:
-        if metrics_sockets:
-            await nursery.start(partial(serve_metrics, metrics_sockets, metrics, server.core.stopping.wait))
-        await transport.serve(sockets, task_status=task_status)
-
-
-def _hosts(settings: ServerSettings, page: PageAddress | None, addresses: Sequence[str]) -> tuple[str, ...]:
-    """Returns the names that are served: those of the settings, and that of the page unless any name is served."""
-    is_any = not settings.allowed_hosts and not all(is_loopback(each) for each in addresses)
-    return settings.allowed_hosts if page is None or is_any else (*settings.allowed_hosts, page.host)
