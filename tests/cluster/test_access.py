@@ -19,17 +19,8 @@ from codecompass.cluster.access.authentication import (
     Authenticator,
     trusted_proxy,
 )
-from codecompass.cluster.access.tokens import (
-    EVERYONE,
-    USED_SECONDS,
-    AccessToken,
-    OutOfScope,
-    Tokens,
-    Unauthorized,
-    Viewer,
-    token_id,
-    visible,
-)
+from codecompass.cluster.access.tokens import USED_SECONDS, AccessToken, OutOfScope, Tokens, Unauthorized, token_id
+from codecompass.cluster.access.visibility import EVERYONE, Viewer, visible
 from codecompass.cluster.engine.calls import EngineCalls
 from codecompass.cluster.engine.client import Document
 from codecompass.cluster.engine.failures import Conflict, EngineUnavailable

@@ -10,7 +10,7 @@ import trio
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 
-from codecompass.cluster.access.tokens import Viewer, visible
+from codecompass.cluster.access.visibility import Viewer, visible
 from codecompass.cluster.engine.client import Engine
 from codecompass.cluster.hosts import discovery, following
 from codecompass.cluster.hosts.discovery import WORKING_SECONDS, look

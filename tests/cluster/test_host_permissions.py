@@ -6,7 +6,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from codecompass.cluster.access.authentication import Authenticator, trusted_proxy
-from codecompass.cluster.access.tokens import AccessToken, Viewer, visible
+from codecompass.cluster.access.tokens import AccessToken
+from codecompass.cluster.access.visibility import Viewer, visible
 from codecompass.cluster.engine.calls import EngineCalls
 from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.hosts.kinds import KINDS

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from codecompass.cluster.access.tokens import Viewer
+from codecompass.cluster.access.visibility import Viewer
 from codecompass.cluster.repositories.documents import Repositories
 from codecompass.cluster.serving.generations import Generations
 from codecompass.cluster.serving.library import Libraries

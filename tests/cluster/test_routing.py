@@ -1,6 +1,6 @@
 """What a viewer sees of the repositories is made once a list, and names lead to the same repositories as without that."""
 
-from codecompass.cluster.access.tokens import Viewer, visible
+from codecompass.cluster.access.visibility import Viewer, visible
 from codecompass.cluster.repositories.repository import Repository
 from codecompass.cluster.serving.routing import MAX_KEPT, KeptViews, VisibleRepositories, named, select, visible_repositories
 

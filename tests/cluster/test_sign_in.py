@@ -9,7 +9,8 @@ from structlog.testing import capture_logs
 
 from codecompass.cluster.access.authentication import Authenticator
 from codecompass.cluster.access.sign_in import Pending, ProviderUnavailable, SignedIn, SignIn, SignInRefused, sign_in
-from codecompass.cluster.access.tokens import Tokens, Unauthorized, Viewer, token_id
+from codecompass.cluster.access.tokens import Tokens, Unauthorized, token_id
+from codecompass.cluster.access.visibility import Viewer
 from codecompass.cluster.engine.calls import EngineCalls
 from codecompass.cluster.hosts.members import Member, ReaderGroups
 from codecompass.errors import InvalidInput

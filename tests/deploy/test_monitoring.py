@@ -13,8 +13,8 @@ import pytest
 import trio
 import yaml
 
-from codecompass.cluster.access.tokens import Viewer
 from codecompass.cluster.access.viewer_limits import ViewerLimits
+from codecompass.cluster.access.visibility import Viewer
 from codecompass.cluster.hosts.sources import new_source
 from codecompass.cluster.indexing.measures import WorkerMeasures
 from codecompass.cluster.serving.health import EngineMonitor, gauges

@@ -11,7 +11,7 @@ from typing import Final
 
 import structlog
 
-from codecompass.cluster.access.tokens import Viewer
+from codecompass.cluster.access.visibility import Viewer
 from codecompass.projects.caller import Identity
 from codecompass.protocol.metadata import Metadata
 from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply, Reply, SearchCodeReply

@@ -17,16 +17,8 @@ from typing import Final
 import trio
 from msgspec import Struct
 
-from codecompass.cluster.access.tokens import (
-    MAX_GROUPS,
-    MAX_NAME_LENGTH,
-    AccessToken,
-    OutOfScope,
-    Unauthorized,
-    Use,
-    Viewer,
-    token_id,
-)
+from codecompass.cluster.access.tokens import MAX_GROUPS, MAX_NAME_LENGTH, AccessToken, OutOfScope, Unauthorized, Use, token_id
+from codecompass.cluster.access.visibility import Viewer
 from codecompass.cluster.engine.calls import RETRY_SECONDS, EngineCalls
 from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.hosts.members import ReaderGroups, without_readers

@@ -1,30 +1,25 @@
-"""Access control: which viewer may see which repositories, and the tokens that identify viewers.
+"""The tokens that identify viewers, and the sessions of the page, which are tokens too.
 
-    bearer token | headers of a trusted proxy -> Identity -> Viewer -> visible(viewer, repositories)
-
-A viewer may see the repositories that share a group with them. All code is read through `serving/library.py`, which serves one
-viewer and calls `visible`. Only the SHA-256 of a token is stored, so somebody who can read the engine cannot use its tokens.
+Only the SHA-256 of a token is stored, so somebody who can read the engine cannot use its tokens.
 """
 
 import hashlib
 import secrets
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final, Literal, Protocol, TypeVar, get_args
+from typing import Final, Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from codecompass.cluster.access.visibility import EVERYONE, Viewer
 from codecompass.cluster.engine.client import Engine
 from codecompass.cluster.engine.documents import Documents
 from codecompass.cluster.hosts.members import without_readers
 from codecompass.cluster.repositories.repository import checked_groups
 from codecompass.errors import CodeCompassError, InvalidInput
 from codecompass.units import DAYS, HOURS
-
-EVERYONE: Final = "everyone"
-"""The group whose repositories every viewer may see, a member of it or not."""
 
 MAX_GROUPS: Final = 256
 """Groups of one viewer; further ones in a proxy's header are ignored."""
@@ -74,34 +69,6 @@ class OutOfScope(CodeCompassError):
     """The token is valid, but not for this."""
 
     code = "out_of_scope"
-
-
-class Viewer(Struct, frozen=True):
-    """An identified caller and the groups they belong to. An administrator may see everything."""
-
-    name: str
-    groups: frozenset[str]
-    is_admin: bool = False
-
-
-class Grouped(Protocol):
-    """The part of a repository that `visible` needs."""
-
-    @property
-    def groups(self) -> Collection[str]:
-        """The groups that may see it. Without any, only administrators may."""
-
-
-GroupedT = TypeVar("GroupedT", bound=Grouped)
-
-
-def visible(viewer: Viewer, repositories: Iterable[GroupedT]) -> tuple[GroupedT, ...]:
-    """Returns the repositories that `viewer` may see, in their order. The only place that decides this."""
-    return tuple(
-        each
-        for each in repositories
-        if viewer.is_admin or EVERYONE in each.groups or any(group in viewer.groups for group in each.groups)
-    )
 
 
 class AccessToken(Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 import trio
 
-from codecompass.cluster.access.tokens import Viewer
+from codecompass.cluster.access.visibility import Viewer
 from codecompass.errors import CodeCompassError
 from codecompass.settings import AccessSettings
 from codecompass.transport.http.exposition import Family

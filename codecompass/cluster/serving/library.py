@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 import trio
 
 from codecompass.actors.failures import panics_as_errors
-from codecompass.cluster.access.tokens import Viewer, visible
+from codecompass.cluster.access.visibility import Viewer, visible
 from codecompass.cluster.engine.calls import EngineCalls
 from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.repositories.documents import Repositories

@@ -20,7 +20,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.cluster.access.tokens import EVERYONE, Viewer
+from codecompass.cluster.access.visibility import EVERYONE, Viewer
 from codecompass.cluster.repositories.repository import Repository
 from codecompass.cluster.serving.library import Library, unknown
 from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound
