@@ -23,9 +23,9 @@ from msgspec import Struct
 
 from bench.quality.data import Hit, Target, read_lines
 from bench.quality.scores import score_search
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.generations import Generations
-from codecompass.cluster.segments import publish
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.indexing.publishing import publish
+from codecompass.cluster.serving.generations import Generations
 from codecompass.cluster.stores.directory import DirectoryStore
 from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.errors import AmbiguousSymbol

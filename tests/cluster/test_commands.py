@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.leases import claim
-from codecompass.cluster.repositories import Repositories
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.leases import claim
 from tests.cli.conftest import CommandLine, Program
 from tests.cluster.code_hosts import Hosted, code_host
 from tests.cluster.git_remote import GitRemote

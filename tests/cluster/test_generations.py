@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.generations import Generations, ManifestReader
-from codecompass.cluster.manifests import Manifest
-from codecompass.cluster.segments import Published, publish
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.indexing.publishing import Published, publish
+from codecompass.cluster.indexing.sweeping import sweep
+from codecompass.cluster.repositories.manifests import Manifest, ManifestReader
+from codecompass.cluster.serving.generations import Generations
 from codecompass.cluster.stores.segment_store import SegmentStore
-from codecompass.cluster.sweeping import sweep
 from codecompass.errors import IndexDamaged, IndexNotReady
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import SearchCodeReply

@@ -11,12 +11,12 @@ import trio
 from msgspec.structs import replace
 
 from codecompass.actors.history_answers import HistoryLimits, answer_from_history
-from codecompass.cluster.access import Tokens
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.generations import ManifestReader
-from codecompass.cluster.histories import is_of_history
-from codecompass.cluster.repositories import Repository
-from codecompass.cluster.worker_home import WorkerHome
+from codecompass.cluster.access.tokens import Tokens
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.indexing.histories import is_of_history
+from codecompass.cluster.indexing.home import WorkerHome
+from codecompass.cluster.repositories.manifests import ManifestReader
+from codecompass.cluster.repositories.repository import Repository
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import SearchCode
 from codecompass.query.commit_question import commit_question

@@ -5,9 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from codecompass.cluster.manifests import FACTS_FILE, Manifest
-from codecompass.cluster.segment_cache import FETCHES, SegmentCache
-from codecompass.cluster.segments import WORDS, facts_files, remove_segments, write_segments
+from codecompass.cluster.indexing.publishing import WORDS, facts_files, write_segments
+from codecompass.cluster.indexing.sweeping import remove_segments
+from codecompass.cluster.repositories.manifests import FACTS_FILE, Manifest
+from codecompass.cluster.serving.segment_cache import FETCHES, SegmentCache
 from codecompass.cluster.stores.segment_store import StoreUnavailable
 from codecompass.errors import IndexDamaged
 from codecompass.protocol.metadata import AnswerState

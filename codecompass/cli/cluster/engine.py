@@ -19,8 +19,8 @@ from codecompass.settings import Settings
 from codecompass.units import MINUTES, SECONDS
 
 if TYPE_CHECKING:
-    from codecompass.cluster.engine import Engine
-    from codecompass.cluster.repositories import Repositories
+    from codecompass.cluster.engine.client import Engine
+    from codecompass.cluster.repositories.documents import Repositories
 
 PATIENCE_SECONDS: Final = 30 * SECONDS
 """How long requests to an engine that does not answer are repeated: somebody is waiting at a terminal."""
@@ -64,8 +64,8 @@ def opened_engine(
         invocation.terminal.warn(warning)
     settings = loaded.settings
     require_client()
-    from codecompass.cluster.engine import Engine
-    from codecompass.cluster.engine_login import engine_login
+    from codecompass.cluster.engine.client import Engine
+    from codecompass.cluster.engine.login import engine_login
 
     patience = WORKERS_PATIENCE_SECONDS if is_patient else PATIENCE_SECONDS
     login = engine_login(settings.cluster)
@@ -91,8 +91,8 @@ def opened_cluster(
 ) -> "Iterator[tuple[Engine, Repositories]]":
     """Yields that engine too, as `opened_repositories` does."""
     with opened_engine(invocation, url, prefix) as (engine, settings):
-        from codecompass.cluster.catalog import prepare
-        from codecompass.cluster.repositories import Repositories
+        from codecompass.cluster.repositories.catalog import prepare
+        from codecompass.cluster.repositories.documents import Repositories
 
         if makes_indexes:
             prepare(engine)
@@ -106,8 +106,8 @@ def run_worker_process(invocation: Invocation, engine: "Engine", settings: Setti
     from codecompass import log
     from codecompass.cli.shutdown import wait_for_signal
     from codecompass.cli.traces import opened_traces
-    from codecompass.cluster.worker import STOP_SECONDS, WorkerOptions, run_worker
-    from codecompass.cluster.worker_measures import WorkerMeasures
+    from codecompass.cluster.indexing.measures import WorkerMeasures
+    from codecompass.cluster.indexing.worker import STOP_SECONDS, WorkerOptions, run_worker
     from codecompass.nurseries import open_nursery
     from codecompass.transport.http.metrics_port import serve_metrics
     from codecompass.transport.http.server import open_sockets

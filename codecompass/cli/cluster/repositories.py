@@ -9,7 +9,8 @@ from codecompass import formatting
 from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import Cell, Style, Terminal, printable, write_pairs, write_table
-from codecompass.cluster.repositories import Repositories, Repository
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.repository import Repository
 from codecompass.formatting import iso_time
 
 MAX_SHOWN: Final = 20

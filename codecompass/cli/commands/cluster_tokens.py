@@ -81,7 +81,7 @@ def add_token(
         raise InvalidInput("--days and --no-expiry exclude each other. Give one.", field="days")
     with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
         from codecompass.cli.cluster import tokens
-        from codecompass.cluster.access import DEFAULT_DAYS
+        from codecompass.cluster.access.tokens import DEFAULT_DAYS
 
         valid_days = None if is_endless else DEFAULT_DAYS if days is None else days
         return tokens.add(invocation, engine, name, groups, valid_days, is_admin=is_admin, scope=scope)
