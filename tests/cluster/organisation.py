@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from codecompass.cluster.access.tokens import Tokens
 from codecompass.cluster.engine.client import Engine
-from codecompass.cluster.indexing.publishing import publish
+from codecompass.cluster.indexing.publishing import NewGeneration, publish
 from codecompass.cluster.repositories.catalog import prepare
 from codecompass.cluster.repositories.documents import Repositories
 from codecompass.cluster.repositories.repository import RefHead, Repository
@@ -83,11 +83,7 @@ class Organisation:
             published = publish(
                 self.engine,
                 self.store,
-                repo_id=repo_id,
-                generation=generation,
-                previous=None,
-                layout=workspace.layout,
-                project_id=workspace.project_id,
+                NewGeneration(repo_id=repo_id, generation=generation, layout=workspace.layout, project_id=workspace.project_id),
             )
             meta = published.manifest.meta
             head = RefHead(

@@ -15,7 +15,7 @@ import trio
 
 from codecompass.cluster.engine.client import Engine
 from codecompass.cluster.engine.failures import EngineUnavailable
-from codecompass.cluster.indexing.publishing import publish
+from codecompass.cluster.indexing.publishing import NewGeneration, publish
 from codecompass.cluster.indexing.sweeping import sweep
 from codecompass.cluster.repositories.documents import Repositories
 from codecompass.cluster.repositories.leases import Claim, claim
@@ -141,11 +141,13 @@ class Author:
         published = publish(
             self.engine,
             self.store,
-            repo_id=self.repo_id,
-            generation=generation,
-            previous=None if old is None else self.manifests.manifest(old.generation),
-            layout=self.workspace.layout,
-            project_id=self.workspace.project_id,
+            NewGeneration(
+                repo_id=self.repo_id,
+                generation=generation,
+                previous=None if old is None else self.manifests.manifest(old.generation),
+                layout=self.workspace.layout,
+                project_id=self.workspace.project_id,
+            ),
         )
         meta = published.manifest.meta
         head = RefHead(

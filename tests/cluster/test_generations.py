@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from codecompass.cluster.engine.client import Engine
-from codecompass.cluster.indexing.publishing import Published, publish
+from codecompass.cluster.indexing.publishing import NewGeneration, Published, publish
 from codecompass.cluster.indexing.sweeping import sweep
 from codecompass.cluster.repositories.manifests import Manifest, ManifestReader
 from codecompass.cluster.serving.generations import Generations
@@ -45,11 +45,13 @@ def published(
     return publish(
         engine,
         store,
-        repo_id=repo_id,
-        generation=secrets.token_hex(8),
-        previous=previous,
-        layout=workspace.layout,
-        project_id=workspace.project_id,
+        NewGeneration(
+            repo_id=repo_id,
+            generation=secrets.token_hex(8),
+            previous=previous,
+            layout=workspace.layout,
+            project_id=workspace.project_id,
+        ),
     )
 
 

@@ -10,6 +10,8 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.tool_options import comma_separated
@@ -34,6 +36,14 @@ AFTER_STOP_SECONDS: Final = 20 * SECONDS
 NOT_INSTALLED: Final = "the client of OpenSearch is not installed. Install it with: pip install 'codecompass[cluster]'"
 
 
+class ChosenCluster(Struct, frozen=True):
+    """The options that choose a cluster; None for what was not given."""
+
+    url: str | None = None
+    """Addresses, with commas."""
+    prefix: str | None = None
+
+
 def require_client() -> None:
     """Raises InvalidInput if the client of the engine is not installed."""
     if find_spec("opensearchpy") is None:
@@ -43,8 +53,7 @@ def require_client() -> None:
 @contextmanager
 def opened_engine(
     invocation: Invocation,
-    url: str | None,
-    prefix: str | None,
+    chosen: ChosenCluster,
     given: Mapping[str, object] = {},
     *,
     is_patient: bool = False,
@@ -55,10 +64,10 @@ def opened_engine(
     Raises InvalidInput if none is named, an address is invalid, or the client is not installed.
     """
     flags = {key: value for key, value in given.items() if value is not None}
-    if url is not None:
-        flags["cluster.url"] = comma_separated(url)
-    if prefix is not None:
-        flags["cluster.prefix"] = prefix
+    if chosen.url is not None:
+        flags["cluster.url"] = comma_separated(chosen.url)
+    if chosen.prefix is not None:
+        flags["cluster.prefix"] = chosen.prefix
     loaded = invocation.load(flags=flags)
     for warning in loaded.warnings:
         invocation.terminal.warn(warning)
@@ -78,19 +87,19 @@ def opened_engine(
 
 @contextmanager
 def opened_repositories(
-    invocation: Invocation, url: str | None, prefix: str | None, *, makes_indexes: bool = False
+    invocation: Invocation, chosen: ChosenCluster, *, makes_indexes: bool = False
 ) -> "Iterator[Repositories]":
     """Yields the repositories of that engine; `makes_indexes` creates its indexes if there are none."""
-    with opened_cluster(invocation, url, prefix, makes_indexes=makes_indexes) as (_engine, repositories):
+    with opened_cluster(invocation, chosen, makes_indexes=makes_indexes) as (_engine, repositories):
         yield repositories
 
 
 @contextmanager
 def opened_cluster(
-    invocation: Invocation, url: str | None, prefix: str | None, *, makes_indexes: bool = False
+    invocation: Invocation, chosen: ChosenCluster, *, makes_indexes: bool = False
 ) -> "Iterator[tuple[Engine, Repositories]]":
     """Yields that engine too, as `opened_repositories` does."""
-    with opened_engine(invocation, url, prefix) as (engine, settings):
+    with opened_engine(invocation, chosen) as (engine, settings):
         from codecompass.cluster.repositories.catalog import prepare
         from codecompass.cluster.repositories.documents import Repositories
 

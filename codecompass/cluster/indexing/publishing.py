@@ -13,7 +13,7 @@ lease was lost can only remove what no head needs, however late it resumes.
 import os
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -41,12 +41,19 @@ NO_STAMP: Final = (0, 0, 0)
 """The stamp of a published summary: it belongs to a generation, which never changes."""
 
 
-class WrittenSegments(Struct, frozen=True):
-    """The files of a generation, and how much of them was written now."""
+class NewGeneration(Struct, frozen=True, kw_only=True):
+    """What is to be published as a generation."""
 
-    files: tuple[SegmentFile, ...]
-    n_written: int
-    written_bytes: int
+    repo_id: str
+    generation: str
+    """A new random name."""
+    layout: ProjectLayout
+    """Where the index is, which nobody else may be writing."""
+    project_id: str
+    """That of the index."""
+    previous: Manifest | None = None
+    """The generation of a head of the repository, of the same ref or a similar one, with which files are shared."""
+    history: History | None = None
 
 
 class Published(Struct, frozen=True):
@@ -58,102 +65,70 @@ class Published(Struct, frozen=True):
     written_bytes: int
 
 
-def publish(
-    engine: Engine,
-    store: SegmentStore,
-    *,
-    repo_id: str,
-    generation: str,
-    previous: Manifest | None,
-    layout: ProjectLayout,
-    project_id: str,
-    history: History | None = None,
-    checkpoint: Callable[[], None] = lambda: None,
-) -> Published:
-    """Writes the files of the index in `layout`, which nobody else may be writing, to the store, and their list to the engine, as
-    `generation` (a new random name).
+def publish(engine: Engine, store: SegmentStore, new: NewGeneration, checkpoint: Callable[[], None] = lambda: None) -> Published:
+    """Writes the files of an index to the store, and their list to the engine.
 
-    `previous` is the generation of a head of the repository, of the same ref or a similar one. `history` is published with it.
     `checkpoint` is called before each file and may raise, which ends the publication. Raises StoreUnavailable, EngineUnavailable
     if the engine accepted nothing for the client's patience, EngineRefused, and what reading the index raises.
     """
-    index = WorkspaceIndex(layout, project_id)
+    written = write_generation(store, new, checkpoint)
+    names, manifest = engine.names, written.manifest
+    try:
+        engine.patiently(lambda: engine.put(names.manifests, new.generation, manifest.packed(), expected=None))
+    except Conflict as error:
+        raise ValueError(f"there is a generation {new.generation} already") from error
+    return written
+
+
+def write_generation(store: SegmentStore, new: NewGeneration, checkpoint: Callable[[], None] = lambda: None) -> Published:
+    """Writes the files of an index that the store does not have yet, as `publish` does; their list is not stored."""
+    index = WorkspaceIndex(new.layout, new.project_id)
     try:
         with index.snapshot() as snapshot, tempfile.TemporaryDirectory(prefix="codecompass-publish-") as scratch:
             if snapshot.meta.completeness != "complete":
                 raise IndexNotReady("the index is not complete yet. Publish it when its job has ended.")
-            written = write_segments(
-                store,
-                repo_id=repo_id,
-                generation=generation,
-                snapshot=snapshot,
-                layout=layout,
-                facts=facts_files(layout),
-                history=history,
-                previous=() if previous is None else previous.segments,
-                scratch=Path(scratch),
-                checkpoint=checkpoint,
-            )
-            manifest = Manifest(
-                generation=generation,
-                repo_id=repo_id,
-                project_id=project_id,
-                made_at=time.time(),
-                meta=snapshot.meta,
-                schema_version=SCHEMA_VERSION,
-                parser_version=PARSER_VERSION,
-                segments=written.files,
-            )
-        try:
-            engine.patiently(lambda: engine.put(engine.names.manifests, generation, manifest.packed(), expected=None))
-        except Conflict as error:
-            raise ValueError(f"there is a generation {generation} already") from error
-        return Published(manifest, written.n_written, written.written_bytes)
+            return _written(store, new, snapshot, Path(scratch), checkpoint)
     finally:
         index.close()
 
 
-def write_segments(
-    store: SegmentStore,
-    *,
-    repo_id: str,
-    generation: str,
-    snapshot: Snapshot,
-    layout: ProjectLayout,
-    facts: Mapping[str, Path],
-    history: History | None = None,
-    previous: Collection[SegmentFile],
-    scratch: Path,
-    checkpoint: Callable[[], None],
-) -> WrittenSegments:
-    """Writes the files of an index that the store does not have yet; nobody may be writing that index.
-
-    `previous` are the files of a head of the same repository. `facts` are the files of the facts by name. `checkpoint` is called
-    before each file and may raise. Raises StoreUnavailable, OSError and what reading the index raises.
-    """
-    known = {each.digest: each for each in previous}
+def _written(
+    store: SegmentStore, new: NewGeneration, snapshot: Snapshot, scratch: Path, checkpoint: Callable[[], None]
+) -> Published:
+    known = {each.digest: each for each in (() if new.previous is None else new.previous.segments)}
     files: list[SegmentFile] = []
     n_written = written_bytes = 0
-    for name, path, digest in _files(snapshot, layout, facts, history, scratch):
+    for name, path, digest in _files(new, snapshot, scratch):
         checkpoint()
         size = path.stat().st_size
         before = known.get(digest)
         if before is not None and store.size(before.key) == size:
             files.append(SegmentFile(name, size, digest, before.key))
             continue
-        key = f"{repo_id}/{generation}/{digest.hex()}"
+        key = f"{new.repo_id}/{new.generation}/{digest.hex()}"
         store.put(key, path)
         known[digest] = SegmentFile(name, size, digest, key)
         files.append(known[digest])
         n_written += 1
         written_bytes += size
-    return WrittenSegments(tuple(files), n_written, written_bytes)
+    manifest = Manifest(
+        generation=new.generation,
+        repo_id=new.repo_id,
+        project_id=new.project_id,
+        made_at=time.time(),
+        meta=snapshot.meta,
+        schema_version=SCHEMA_VERSION,
+        parser_version=PARSER_VERSION,
+        segments=tuple(files),
+    )
+    return Published(manifest, n_written, written_bytes)
 
 
-def _files(
-    snapshot: Snapshot, layout: ProjectLayout, facts: Mapping[str, Path], history: History | None, scratch: Path
-) -> Iterator[tuple[str, Path, bytes]]:
+def _files(new: NewGeneration, snapshot: Snapshot, scratch: Path) -> Iterator[tuple[str, Path, bytes]]:
     """Yields the name, path and digest of each file."""
+    layout = new.layout
+    # Before anything is written, because SQLite's log may not be empty.
+    facts = _facts_files(layout)
     text = layout.text(require_compatible(layout).epoch, snapshot.meta.generation)
     for file in snapshot.facts.text_files():
         yield f"{TEXT}/{file.name}", text / file.name, file.digest
@@ -162,12 +137,12 @@ def _files(
     summary = scratch / WORDS
     summary.write_bytes(summary_of(snapshot, NO_STAMP))
     yield WORDS, summary, digest_of(summary)
-    for name, path in () if history is None else history_files(history, scratch):
+    for name, path in () if new.history is None else history_files(new.history, scratch):
         yield name, path, digest_of(path)
 
 
-def facts_files(layout: ProjectLayout) -> dict[str, Path]:
-    """Returns the files of the facts by name; nobody may be writing them. Raises IndexNotReady if SQLite's log is not empty."""
+def _facts_files(layout: ProjectLayout) -> dict[str, Path]:
+    """Returns the files of the facts by name. Raises IndexNotReady if SQLite's log is not empty."""
     facts = layout.facts(require_compatible(layout).epoch)
     settle(facts)
     if log_size(facts):

@@ -28,7 +28,7 @@ from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.indexing.histories import fetch_history
 from codecompass.cluster.indexing.home import WorkerHome
 from codecompass.cluster.indexing.measures import WorkerMeasures
-from codecompass.cluster.indexing.publishing import publish
+from codecompass.cluster.indexing.publishing import NewGeneration, publish
 from codecompass.cluster.indexing.remote_refs import MAX_REFS, RemoteRef, Selection, select_refs
 from codecompass.cluster.indexing.remotes import Mirror, RemoteLimits, list_remote
 from codecompass.cluster.indexing.sweeping import sweep
@@ -212,18 +212,10 @@ class Turn:
         if is_default and resources.history:
             place = resources.home.history(repo_id)
             history = await fetch_history(place, resources.remotes, resources.history, self._begun.url, ref, commit.commit)
-        in_store = partial(
-            publish,
-            resources.engine,
-            resources.store,
-            repo_id=repo_id,
-            generation=generation,
-            previous=previous,
-            layout=layout,
-            project_id=repo_id,
-            history=history,
-            checkpoint=trio.from_thread.check_cancelled,
+        new = NewGeneration(
+            repo_id=repo_id, generation=generation, layout=layout, project_id=repo_id, previous=previous, history=history
         )
+        in_store = partial(publish, resources.engine, resources.store, new, trio.from_thread.check_cancelled)
         written = await trio.to_thread.run_sync(in_store, limiter=resources.threads)
         return {"segments_written": written.n_written, "bytes_written": written.written_bytes}
 
