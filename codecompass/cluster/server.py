@@ -26,6 +26,7 @@ from msgspec import Struct
 
 from codecompass.actors.asking import query_settings
 from codecompass.actors.failures import run_again_after_failure
+from codecompass.actors.index_limits import index_limits
 from codecompass.actors.job_state import JobHandle
 from codecompass.actors.worker_pool import WorkerPool, open_worker_pool
 from codecompass.cluster import health
@@ -34,6 +35,7 @@ from codecompass.cluster.answers import AnswerSettings, LibraryAnswers, LibraryC
 from codecompass.cluster.audit import audit_of, traced_as
 from codecompass.cluster.authentication import Authenticator, trusted_proxy
 from codecompass.cluster.calls import EngineCalls
+from codecompass.cluster.comparisons import Comparing
 from codecompass.cluster.engine import Engine, EngineUnavailable
 from codecompass.cluster.engine_login import engine_login
 from codecompass.cluster.generations import Generations, open_generations
@@ -91,12 +93,12 @@ READ_SECONDS: Final = 4 * SECONDS
 """Deadline of one request to one node. Then another node is asked, so a hanging node delays a question by this once."""
 
 PAGE_WORKERS: Final = 2
-"""Worker processes that prepare code for the page."""
+"""Worker processes that prepare code for the page, and parse what is compared."""
 
 WEBHOOKS: Final = 2
 """Webhook messages processed at a time. They have their own limit, so that questions never wait for them."""
 
-NOT_LISTED: Final = frozenset({"index_repo", "sync_repo", "index_repository", "diff_context"})
+NOT_LISTED: Final = frozenset({"index_repo", "sync_repo", "index_repository"})
 """Tools that cannot work here and are not listed. If called, each returns an error that says what to do instead."""
 
 HEALTH: Final = "/health"
@@ -137,8 +139,8 @@ class LibraryServer:
     def __init__(
         self, launch: LibraryLaunch, engine: Engine, generations: Generations, store: StoreMeasures, page_workers: WorkerPool
     ) -> None:
-        """`store` are the counters of the store of segments that `generations` read. `page_workers` prepare code for the page;
-        none is started before somebody opens it."""
+        """`store` are the counters of the store of segments that `generations` read. `page_workers` prepare code for the page
+        and parse what is compared; none is started before somebody opens it or compares."""
         settings = launch.settings
         self._generations = generations
         self._store = store
@@ -166,7 +168,9 @@ class LibraryServer:
         self.viewer_limits: Final = ViewerLimits(settings.access)
         self.started_at: Final = time.monotonic()
         self._answer_settings = AnswerSettings(
-            options=query_settings(settings, settings.server.answers), timeout=settings.query.timeout_ms * MILLISECONDS
+            options=query_settings(settings, settings.server.answers),
+            timeout=settings.query.timeout_ms * MILLISECONDS,
+            comparing=Comparing(index_limits(settings.index), page_workers),
         )
         listed = listed_names(with_files_elsewhere(settings.server.tools)) - NOT_LISTED
         listing = ",".join(tool.name for tool in TOOLS if tool.name in listed)
