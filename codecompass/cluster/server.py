@@ -59,6 +59,7 @@ from codecompass.nurseries import open_nursery
 from codecompass.projects.caller import Caller
 from codecompass.protocol.encode import encode
 from codecompass.protocol.metadata import bare_metadata
+from codecompass.protocol.requests import DiffContext
 from codecompass.remote.address import is_loopback
 from codecompass.settings import ServerSettings, Settings
 from codecompass.store.job_log import JobRecord
@@ -118,6 +119,12 @@ search_code and locate_symbol to find how others do it, who uses an interface, a
 - get_file_outline before reading a large file, read_file for its lines; get_code_context for a first look at a topic.
 """
 
+WHAT_IT_COMPARES: Final = """\
+- diff_context and changed_since compare commits of the default branch: ids, indexed refs, steps (main~3). There is no working \
+tree: head left out is the newest indexed commit, base the one before.
+"""
+"""For listings with `diff_context`, whose arguments are described for a clone."""
+
 
 class LibraryLaunch(Struct, frozen=True, kw_only=True):
     """Options of a server over the engine."""
@@ -174,7 +181,8 @@ class LibraryServer:
         )
         listed = listed_names(with_files_elsewhere(settings.server.tools)) - NOT_LISTED
         listing = ",".join(tool.name for tool in TOOLS if tool.name in listed)
-        self.core: Final = Core(product_surface(self, listing, settings.server.answers, what_it_is=WHAT_IT_IS), launch.limits)
+        what_it_is = WHAT_IT_IS + (WHAT_IT_COMPARES if DiffContext.tool in listed else "")
+        self.core: Final = Core(product_surface(self, listing, settings.server.answers, what_it_is=what_it_is), launch.limits)
 
     async def of(self, caller: Caller) -> Services:
         """Returns the services of a call, which show only what its caller may see. Raises Unauthorized, EngineUnavailable."""

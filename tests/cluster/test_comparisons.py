@@ -208,9 +208,9 @@ async def publish(engine, repositories, history: History, home: Path, *, refs=()
 
 
 def bare(answer: dict) -> dict:
-    """Returns an answer without what differs between a clone and an organisation: where it is, and ids of definitions in it."""
+    """Returns an answer without what differs between a clone and an organisation: where it is, and ids in it."""
     kept = {key: value for key, value in answer.items() if key not in ("metadata", "estimated_tokens")}
-    without = re.sub(r'"symbol_id": "[^"]*"', '"symbol_id": ""', json.dumps(kept))
+    without = re.sub(r'"(symbol|result)_id": "[^"]*"', r'"\1_id": ""', json.dumps(kept))
     return {**json.loads(without), "warnings": answer.get("metadata", {}).get("warnings")}
 
 
