@@ -143,7 +143,7 @@ class Beside:
 
         async def prepare():
             async with open_worker_pool(1) as pool:
-                commit = self._commit(getattr(request, "head", None) or "main") if is_head_indexed else None
+                commit = self._commit(getattr(request, "head", None) or "HEAD") if is_head_indexed else None
                 given = (options, request, workspace.root, LIMITS, lambda: nullcontext(pool), run, workspace.layout)
                 return await with_differences(*given, commit)
 

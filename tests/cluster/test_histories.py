@@ -50,7 +50,11 @@ def remote(tmp_path) -> GitRemote:
     for number in range(4):
         commit(made, {f"src/b{number}.py": f"wheel = {number}\n"}, f"Turn wheel {number}\n\nSlowly, with the common wheel.")
     made.git("mv", "src", "lib")
-    commit(made, {"lib/c.py": "gone = common_helper(1)\n", "lib/raw.bin": "\0\1\2", "lib/c.lock": "common_helper = 5\n"}, "Move everything")
+    commit(
+        made,
+        {"lib/c.py": "gone = common_helper(1)\n", "lib/raw.bin": "\0\1\2", "lib/c.lock": "common_helper = 5\n"},
+        "Move everything",
+    )
     made.git("checkout", "-q", "-b", "side", "HEAD~2")
     commit(made, {"side.py": "common_helper(2)\n"}, "A wheel beside")
     made.git("checkout", "-q", "main")
