@@ -12,7 +12,7 @@ from codecompass.cluster.routing import IndexedElsewhere, shown_names
 from codecompass.errors import RefNotIndexed
 from codecompass.formatting import iso_time
 from codecompass.scan.git_repository import NO_REF, GitFailed, GitRepository, run_git, shallow_boundary
-from codecompass.scan.git_revisions import NamedCommit, resolve_commit
+from codecompass.scan.git_revisions import MAX_NAME_LENGTH, NamedCommit, resolve_commit
 
 SHORTEST_COMMIT: Final = 7
 """Least number of characters of an abbreviated commit id."""
@@ -46,10 +46,10 @@ def not_indexed(repository: Repository, name: str, field: str) -> RefNotIndexed:
     """Returns the error for a name that is not that of an indexed ref."""
     shown = shown_names(sorted(repository.heads))
     return RefNotIndexed(
-        f"{field}: {name[:255]!r} is not indexed here. Indexed are: {shown or 'none yet'}. Whoever runs the workers can "
+        f"{field}: {name[:MAX_NAME_LENGTH]!r} is not indexed here. Indexed are: {shown or 'none yet'}. Whoever runs the workers can "
         "have others indexed (codecompass cluster add URL --ref NAME).",
         field=field,
-        ref=name[:255],
+        ref=name[:MAX_NAME_LENGTH],
     )
 
 
@@ -86,7 +86,7 @@ class PublishedCommits:
             start = self._repository.heads[known].commit
         elif _ID.fullmatch(plain.lower()):
             start = plain.lower()
-        elif plain and len(name) <= 255:
+        elif plain and len(name) <= MAX_NAME_LENGTH:
             raise self._unknown(name, field)
         else:
             start = plain
