@@ -46,8 +46,8 @@ def not_indexed(repository: Repository, name: str, field: str) -> RefNotIndexed:
     """Returns the error for a name that is not that of an indexed ref."""
     shown = shown_names(sorted(repository.heads))
     return RefNotIndexed(
-        f"{field}: {name[:MAX_NAME_LENGTH]!r} is not indexed here. Indexed are: {shown or 'none yet'}. Whoever runs the workers can "
-        "have others indexed (codecompass cluster add URL --ref NAME).",
+        f"{field}: {name[:MAX_NAME_LENGTH]!r} is not indexed here. Indexed are: {shown or 'none yet'}. Whoever runs the workers "
+        "can have others indexed (codecompass cluster add URL --ref NAME).",
         field=field,
         ref=name[:MAX_NAME_LENGTH],
     )
