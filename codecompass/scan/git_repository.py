@@ -39,6 +39,7 @@ _SYMBOLIC_REF: Final = lazy.pattern(r"ref:\s*(\S.*)")
 _MAX_SMALL_FILE_BYTES: Final = 4096
 _MAX_PACKED_REFS_BYTES: Final = 64 * MIB
 _MAX_PACKED_LINE_BYTES: Final = 8 * KIB
+_MAX_SHALLOW_BYTES: Final = 4 * MIB
 _MAX_OUTPUT_BYTES: Final = 256 * MIB
 """Limit of git's standard output: the names of a few million files."""
 
@@ -283,6 +284,15 @@ def _head_from_git(repository: GitRepository) -> Head:
     except GitError:
         return Head(commit[:DETACHED_REF_LENGTH], commit) if commit else Head(NO_REF)
     return Head(_short_ref(name), commit or None)
+
+
+def shallow_boundary(repository: GitRepository) -> frozenset[str]:
+    """Returns the commits whose parents a shallow clone lacks; none if it is not shallow."""
+    try:
+        content = read_inside(os.path.join(repository.common_directory, "shallow"), _MAX_SHALLOW_BYTES, repository.roots)
+    except (OSError, ValueError):
+        return frozenset()
+    return frozenset(content.decode("ascii", "replace").split())
 
 
 def _read_small_file(path: str, roots: GitRoots = ANYWHERE) -> str | None:

@@ -13,6 +13,7 @@ import structlog
 
 from codecompass.cluster.access.visibility import Viewer
 from codecompass.projects.caller import Identity
+from codecompass.protocol.difference_replies import DiffContextReply
 from codecompass.protocol.metadata import Metadata
 from codecompass.protocol.replies import FindReferencesReply, LocateSymbolReply, Reply, SearchCodeReply
 from codecompass.tracing import MAX_QUERY_LENGTH, TOKEN, VIEWER, Values
@@ -72,4 +73,6 @@ def _places(reply: Reply) -> tuple[object, ...]:
             return reply.results
         case FindReferencesReply():
             return reply.references
+        case DiffContextReply():
+            return reply.items
     return ()

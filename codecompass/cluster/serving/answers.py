@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, overload
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.actors.answering import timeout_seconds
+from codecompass.actors.answering import is_about_differences, timeout_seconds
 from codecompass.actors.asking import Standing, StoredIndex, TimeLimit, ask, ask_status, options_for
 from codecompass.actors.index_answers import caller_has_left
 from codecompass.actors.job_state import JobHandle
@@ -22,15 +22,17 @@ from codecompass.actors.messages import CancelJob, Query, Settle, Settled, Start
 from codecompass.actors.observation import WorkspaceHandle, WorkspaceObservation
 from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.repositories.repository import RefHead, Repository
+from codecompass.cluster.serving.commit_names import DEFAULT_NAMES, head_name, no_working_tree, not_indexed
+from codecompass.cluster.serving.comparisons import Compared, Comparing, with_history
 from codecompass.cluster.serving.concerned import concerned
 from codecompass.cluster.serving.library import Library, unknown
-from codecompass.cluster.serving.routing import indexed_by_workers, needs_clone, needs_history, shown_names
-from codecompass.errors import CodeCompassError, DeadlineExceeded, IndexNotReady, RefNotIndexed
+from codecompass.cluster.serving.routing import indexed_by_workers, needs_history
+from codecompass.errors import CodeCompassError, DeadlineExceeded, IndexNotReady
 from codecompass.formatting import iso_time
 from codecompass.nurseries import open_nursery
 from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.replies import Reply, SearchCodeReply, SearchEvidence
-from codecompass.protocol.requests import DiffContext, IndexStatus, ListRefs, SearchCode
+from codecompass.protocol.requests import IndexStatus, ListRefs, SearchCode
 from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree
 from codecompass.query.merging import sample_evidence
 from codecompass.query.options import QueryOptions
@@ -60,14 +62,9 @@ MAX_SAMPLES_AT_ONCE: Final = 4
 
 RETRY_MS: Final = 5_000
 
-SHORTEST_COMMIT: Final = 7
-"""Least number of characters of an abbreviated commit id."""
-
 OLDER_ELSEWHERE: Final = "older commits are not published here: workers publish the newest ones (cluster.history)"
 
 NOT_INDEXED: Final = "no worker has indexed it yet"
-
-_DEFAULT_NAMES: Final = frozenset({"HEAD", NO_REF, ""})
 
 
 class AnswerSettings(Struct, frozen=True, kw_only=True):
@@ -76,6 +73,7 @@ class AnswerSettings(Struct, frozen=True, kw_only=True):
     options: QueryOptions
     timeout: float
     """Default time limit of a question in seconds."""
+    comparing: Comparing
 
 
 class RepositoryWorkspace:
@@ -142,24 +140,25 @@ class RepositoryWorkspace:
     async def answer(self, asked: Query, seconds: float | None = None) -> Reply:
         """Returns the answer to a query, within `seconds` if given. Raises the same errors as `ask`."""
         request = asked.request
-        if isinstance(request, DiffContext):
-            raise needs_clone("diff_context")
-        if getattr(request, "changed_since", None) is not None:
-            raise needs_clone("changed_since")
         repository = await self._library.newest(self._project.project_id)
         ref = self._ref or repository.default_ref
         head = repository.heads.get(ref)
         if head is None:
             return self._without_index(asked, repository, ref)
-        options = options_for(asked, self._settings.options)
         limit = timeout_seconds(request, self._settings.timeout)
-        search = TimeLimit(seconds=min(limit, seconds or limit), is_dropped=caller_has_left)
+        about = Compared(repository=repository, ref=ref, head=head, root=self._project.root)
+        options = options_for(asked, self._settings.options)
+        most = min(limit, seconds or limit)
+        prepared = await with_history(self._library, self._settings.comparing, about, asked, options, most)
+        search = TimeLimit(seconds=most, is_dropped=caller_has_left)
 
         def work(snapshot: Snapshot) -> Reply:
-            return ask(self._generation(snapshot, repository, ref, head), asked, options, search)
+            index = self._generation(snapshot, repository, ref, head, prepared.warnings)
+            return ask(index, asked, prepared.options, search)
 
         longest = limit + GRACE_SECONDS if seconds is None else seconds
-        return await self._library.read(repository, head, work, longest)
+        is_compared = is_about_differences(request)
+        return await self._library.read(repository, head, work, longest, or_successor=not is_compared)
 
     def _without_index(self, asked: Query, repository: Repository, ref: str) -> Reply:
         if isinstance(asked.request, IndexStatus):
@@ -171,12 +170,19 @@ class RepositoryWorkspace:
             retry_after_ms=RETRY_MS,
         )
 
-    def _generation(self, snapshot: Snapshot | None, repository: Repository, ref: str, head: RefHead | None) -> StoredIndex:
+    def _generation(
+        self,
+        snapshot: Snapshot | None,
+        repository: Repository,
+        ref: str,
+        head: RefHead | None,
+        warnings: tuple[str, ...] = (),
+    ) -> StoredIndex:
         """Returns the newest generation of a ref as what is asked; without a head there is none."""
         trouble = repository.trouble
         known = Standing(ref=ref, indexing="not_indexed", schema_status="not_indexed", schema_version=0)
         if head is not None:
-            known = Standing(ref=ref, commit=head.commit)
+            known = Standing(ref=ref, commit=head.commit, warnings=warnings)
         if trouble is not None and trouble.failures:
             known = known.warned(f"it could not be brought up to date: {trouble.message}")
         return StoredIndex(project=self._project, open=lambda: nullcontext(snapshot), known=known)
@@ -209,23 +215,18 @@ class LibraryCommits:
     async def resolve(self, project: Project, ref: str, field: str = "ref") -> NamedCommit | None:
         """Returns the commit of an indexed ref, or None for the default ref.
 
-        `ref` is the name of a branch or tag, or the first characters of the id of a commit that one of them points to. Raises
-        RefNotIndexed, and IndexedElsewhere if the ref is the head of a comparison.
+        `ref` is the name of a branch or tag, or the first characters of the id of a commit that one of them points to. A `head`
+        of a comparison may be any commit of the history: then it is None too. Raises RefNotIndexed, and IndexedElsewhere for a
+        head that is a working tree.
         """
-        if field == "head":
-            raise needs_clone("diff_context")
         repository = await self._library.newest(project.project_id)
-        if ref in _DEFAULT_NAMES:
-            return None
-        name = _head_name(repository, ref)
+        if field == "head" and ref == NO_REF:
+            raise no_working_tree(field)
+        name = None if ref in DEFAULT_NAMES else head_name(repository, ref)
         if name is None:
-            shown = shown_names(sorted(repository.heads))
-            raise RefNotIndexed(
-                f"{field}: {ref[:255]!r} is not indexed here. Indexed are: {shown or 'none yet'}. Whoever runs the workers can "
-                f"have others indexed (codecompass cluster add URL --ref NAME).",
-                field=field,
-                ref=ref[:255],
-            )
+            if ref in DEFAULT_NAMES or field == "head":
+                return None
+            raise not_indexed(repository, ref, field)
         commit = NamedCommit(ref, repository.heads[name].commit, "")
         self._refs[project.project_id, ref] = name
         return commit
@@ -307,19 +308,6 @@ class LibraryCommits:
             total_refs=len(found),
             metadata=metadata,
         )
-
-
-def _head_name(repository: Repository, ref: str) -> str | None:
-    """Returns the name of the head that `ref` means, or None if no head matches."""
-    for prefix in ("", "refs/heads/", "refs/tags/", "refs/remotes/origin/", "origin/"):
-        if ref.startswith(prefix) and ref[len(prefix) :] in repository.heads:
-            return ref[len(prefix) :]
-    commit = ref.lower()
-    if len(commit) >= SHORTEST_COMMIT:
-        found = [name for name, head in repository.heads.items() if head.commit.startswith(commit)]
-        if found:
-            return min(found, key=lambda name: (name != repository.default_ref, name))
-    return None
 
 
 class LibraryAnswers:

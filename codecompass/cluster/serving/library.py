@@ -164,11 +164,19 @@ class Library:
         """Returns what `newest` has returned for a repository, or None if it was not called. Never waits."""
         return self._newest.get(repo_id)
 
-    async def read(self, repository: Repository, head: RefHead, work: Callable[[Snapshot], T], seconds: float) -> T:
+    async def read(
+        self,
+        repository: Repository,
+        head: RefHead,
+        work: Callable[[Snapshot], T],
+        seconds: float,
+        *,
+        or_successor: bool = True,
+    ) -> T:
         """Runs `work` on a snapshot of one head in a thread and returns its result.
 
-        If the generation was replaced and removed meanwhile, its successor is read instead. Raises what `Generations.snapshot`
-        and `work` raise, EngineUnavailable after `seconds`, ProjectNotFound as `newest` does.
+        If the generation was replaced and removed meanwhile, its successor is read instead, unless `or_successor` is false.
+        Raises what `Generations.snapshot` and `work` raise, EngineUnavailable after `seconds`, ProjectNotFound as `newest` does.
         """
         self._require_visible(repository, head)
         try:
@@ -176,7 +184,7 @@ class Library:
         except (IndexNotReady, IndexDamaged):
             self._newest.pop(repository.repo_id, None)
             again = _successor(repository, head, await self.newest(repository.repo_id))
-            if again is None or again.generation == head.generation:
+            if not or_successor or again is None or again.generation == head.generation:
                 raise
             return await self._libraries.read(again, work, seconds)
 

@@ -58,20 +58,12 @@ def indexed_by_workers() -> IndexedElsewhere:
     )
 
 
-def needs_clone(what: str) -> IndexedElsewhere:
-    """Returns the error for a question that needs git."""
-    return IndexedElsewhere(
-        f"{what} needs a clone of the repository, and this server answers from an index alone. Ask a codecompass that runs "
-        "beside a clone; without a comparison, search_code and the others answer here."
-    )
-
-
 def needs_history(what: str) -> IndexedElsewhere:
     """Returns the error for a question about a history that is not published."""
     return IndexedElsewhere(
         f"{what} needs the history, and none of this is published here: workers publish that of the default branch with its "
         "next commit, unless cluster.history is 0. Ask a codecompass that runs beside a full clone (git clone, then codecompass "
-        "search there); search_code without type: answers here, for each ref that list_refs shows."
+        "search there); without it, search_code answers here, for each ref that list_refs shows."
     )
 
 

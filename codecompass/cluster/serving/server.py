@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from codecompass.actors.asking import query_settings
 from codecompass.actors.failures import run_again_after_failure
+from codecompass.actors.index_limits import index_limits
 from codecompass.actors.job_state import JobHandle
 from codecompass.actors.worker_pool import WorkerPool, open_worker_pool
 from codecompass.cluster.access.audit import audit_of, traced_as
@@ -33,6 +34,7 @@ from codecompass.cluster.hosts.sources import Sources
 from codecompass.cluster.page.own_requests import page_address
 from codecompass.cluster.repositories.documents import Repositories
 from codecompass.cluster.serving.answers import AnswerSettings, LibraryAnswers, LibraryCommits, LibraryWorkspaces
+from codecompass.cluster.serving.comparisons import Comparing
 from codecompass.cluster.serving.generations import Generations, open_generations
 from codecompass.cluster.serving.health import EngineMonitor, LibraryState
 from codecompass.cluster.serving.library import LOOKUPS, Libraries
@@ -47,6 +49,7 @@ from codecompass.cluster.stores.measures import MeasuredStore, StoreMeasures, wa
 from codecompass.cluster.stores.opening import open_store
 from codecompass.nurseries import open_nursery
 from codecompass.projects.caller import Caller
+from codecompass.protocol.requests import DiffContext
 from codecompass.settings import Settings
 from codecompass.store.job_log import JobRecord
 from codecompass.store.mapped_files import guard_mapped_files
@@ -64,12 +67,12 @@ READ_SECONDS: Final = 4 * SECONDS
 """Deadline of one request to one node. Then another node is asked, so a hanging node delays a question by this once."""
 
 PAGE_WORKERS: Final = 2
-"""Worker processes that prepare code for the page."""
+"""Worker processes that prepare code for the page, and parse what is compared."""
 
 WEBHOOKS: Final = 2
 """Webhook messages processed at a time. They have their own limit, so that questions never wait for them."""
 
-NOT_LISTED: Final = frozenset({"index_repo", "sync_repo", "index_repository", "diff_context"})
+NOT_LISTED: Final = frozenset({"index_repo", "sync_repo", "index_repository"})
 """Tools that cannot work here and are not listed. If called, each returns an error that says what to do instead."""
 
 WHAT_IT_IS: Final = """\
@@ -80,6 +83,12 @@ search_code and locate_symbol to find how others do it, who uses an interface, a
 - Answers are of the commit in metadata, not of files on disk. ref: another indexed branch or tag (list_refs).
 - get_file_outline before reading a large file, read_file for its lines; get_code_context for a first look at a topic.
 """
+
+WHAT_IT_COMPARES: Final = """\
+- diff_context and changed_since compare commits of the default branch: ids, indexed refs, steps (main~3). There is no working \
+tree: head left out is the newest indexed commit, base the one before.
+"""
+"""For listings with `diff_context`, whose arguments are described for a clone."""
 
 
 class LibraryLaunch(Struct, frozen=True, kw_only=True):
@@ -102,8 +111,8 @@ class LibraryServer:
     def __init__(
         self, launch: LibraryLaunch, engine: Engine, generations: Generations, store: StoreMeasures, page_workers: WorkerPool
     ) -> None:
-        """`store` are the counters of the store of segments that `generations` read. `page_workers` prepare code for the page;
-        none is started before somebody opens it."""
+        """`store` are the counters of the store of segments that `generations` read. `page_workers` prepare code for the page
+        and parse what is compared; none is started before somebody opens it or compares."""
         settings = launch.settings
         self._generations = generations
         self._store = store
@@ -131,11 +140,14 @@ class LibraryServer:
         self.viewer_limits: Final = ViewerLimits(settings.access)
         self.started_at: Final = time.monotonic()
         self._answer_settings = AnswerSettings(
-            options=query_settings(settings, settings.server.answers), timeout=settings.query.timeout_ms * MILLISECONDS
+            options=query_settings(settings, settings.server.answers),
+            timeout=settings.query.timeout_ms * MILLISECONDS,
+            comparing=Comparing(index_limits(settings.index), page_workers),
         )
         listed = listed_names(with_files_elsewhere(settings.server.tools)) - NOT_LISTED
         listing = ",".join(tool.name for tool in TOOLS if tool.name in listed)
-        self.core: Final = Core(product_surface(self, listing, settings.server.answers, what_it_is=WHAT_IT_IS), launch.limits)
+        what_it_is = WHAT_IT_IS + (WHAT_IT_COMPARES if DiffContext.tool in listed else "")
+        self.core: Final = Core(product_surface(self, listing, settings.server.answers, what_it_is=what_it_is), launch.limits)
 
     async def of(self, caller: Caller) -> Services:
         """Returns the services of a call, which show only what its caller may see. Raises Unauthorized, EngineUnavailable."""
