@@ -28,7 +28,8 @@ DASHES: Final = r"--[^\n]*+"
 def delimited(*brackets: str) -> str:
     """Returns a pattern for a text between any of the pairs of brackets, nested once, or between two of the same characters."""
     forms = []
-    for opening, closing in brackets:
+    for pair in brackets:
+        opening, closing = pair[0], pair[1]
         inside = rf"[^{re.escape(opening + closing)}\\]++"
         nested = "" if opening == closing else rf"|\{opening}(?>(?:{inside}|\\.)*)\{closing}|\{opening}"
         forms.append(rf"\{opening}(?>(?:{inside}|\\.{nested})*)\{closing}?")
