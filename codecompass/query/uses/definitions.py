@@ -47,7 +47,7 @@ class FileNames(Struct, frozen=True):
     symbols: tuple[SymbolRow, ...]
     """All its definitions, outer ones before those in them."""
     by_name: dict[str, list[SymbolRow]]
-    """Its definitions by name, without `impl` blocks."""
+    """Its definitions by name, without `impl` blocks and titles of tests."""
     imports: dict[str, list[ImportRow]]
     """Its imports by local name."""
     everything_from: tuple[ImportRow, ...]
@@ -78,6 +78,11 @@ class FileNames(Struct, frozen=True):
 def is_member(symbol: SymbolRow) -> bool:
     """Whether a definition belongs to a type, so that it is used after a dot and not by its bare name."""
     return symbol.kind in MEMBER_KINDS or symbol.parent_kind in CLASS_LIKE
+
+
+def is_title(symbol: SymbolRow) -> bool:
+    """Whether the name of a test is a text (`describe('run', ..)`), so that no code refers to it: `run` is what it tests."""
+    return symbol.kind == "test" and any(f"{quote}{symbol.name}" in symbol.signature for quote in "\"'`")
 
 
 def is_component_file(language: str) -> bool:
@@ -206,10 +211,11 @@ class Definitions:
         self._at_paths: dict[str, FileNames | None] = {}
 
     def named(self, name: str) -> list[SymbolRow]:
-        """Returns all definitions of exactly this name."""
+        """Returns all definitions of exactly this name that code can refer to."""
         found = self._named.get(name)
         if found is None:
-            found = [row for row in self._facts.symbols_named(name, MAX_NAMESAKES) if row.name == name and row.kind != "use"]
+            rows = self._facts.symbols_named(name, MAX_NAMESAKES)
+            found = [row for row in rows if row.name == name and row.kind != "use" and not is_title(row)]
             self._named[name] = found
         return found
 
@@ -227,7 +233,7 @@ class Definitions:
                 symbols = tuple([replace(row, parent_id=None) if row.parent_id in around else row for row in symbols])
             by_name: dict[str, list[SymbolRow]] = {}
             for symbol in symbols:
-                if symbol.kind != "impl":  # named after a type that may be defined elsewhere
+                if symbol.kind != "impl" and not is_title(symbol):  # named after what may be defined elsewhere
                     by_name.setdefault(symbol.name, []).append(symbol)
             imports: dict[str, list[ImportRow]] = {}
             everything: list[ImportRow] = []
@@ -297,7 +303,7 @@ class Definitions:
         family, binding = file.rules.family, file.traits.binding
         if not binding.directories_are_packages:
             return []
-        near = [row for row in self._beside(name, file) if family_of(row.language) == family]
+        near = [row for row in self._beside(name, file) if family_of(row.language) == family and not is_title(row)]
         if binding.only_top_level_is_bare:
             return [row for row in near if is_top_level(row)]
         near = [row for row in near if _is_free(row)]
