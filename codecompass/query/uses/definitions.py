@@ -107,7 +107,12 @@ def name_path(symbol: SymbolRow) -> tuple[str, ...]:
 
 @lru_cache(maxsize=KNOWN_NAMES)
 def _parts(qualified: str) -> tuple[str, ...]:
-    return tuple(part for part in SEPARATORS.split(_POINTER.sub("", qualified)) if part)
+    return tuple(part for part in SEPARATORS.split(_plain(qualified)) if part)
+
+
+@lru_cache(maxsize=KNOWN_NAMES)
+def _plain(qualified: str) -> str:
+    return _POINTER.sub("", qualified)
 
 
 def owner_name(symbol: SymbolRow) -> str:
@@ -143,8 +148,7 @@ def is_of_own_file(row: SymbolRow) -> bool:
 
 def entity(row: SymbolRow) -> tuple[str, str]:
     """Returns a key that overloads, and a declaration and its definition, have in common."""
-    qualified = _POINTER.sub("", row.qualified_name)
-    return family_of(row.language) or row.language, qualified
+    return family_of(row.language) or row.language, _plain(row.qualified_name)
 
 
 def last_part(spec: str, language: str) -> str:
