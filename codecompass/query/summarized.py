@@ -51,7 +51,7 @@ def is_decidable(request: SearchCode | LocateSymbol | FindReferences) -> bool:
             is_name = len(request.name.split()) == 1
             return is_name and not (is_handle(request.name) or is_by_place or kinds in (ONLY_TESTS, ONLY_IMPORTS))
         case FindReferences():
-            return not is_handle(request.symbol_name)
+            return not is_handle(request.symbol_name) and asked_lines(request.symbol_name) is None
 
 
 def can_answer(request: SearchCode | LocateSymbol | FindReferences) -> Condition:

@@ -204,6 +204,7 @@ def test_an_index_with_uses_of_an_imported_definition_is_never_ruled_out(index_o
         (LocateSymbol(name="rejects an order"), False),
         (LocateSymbol(name="Order"), True),
         (FindReferences(symbol_name="Order"), True),
+        (FindReferences(symbol_name="a.py:3"), False),
     ],
 )
 def test_places_ids_and_titles_are_not_decided_by_words(request_, is_one):

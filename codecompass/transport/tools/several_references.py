@@ -8,7 +8,9 @@ definitions. So no project looks for uses before it is known that the answer can
 """
 
 from collections.abc import Sequence
+from typing import Final
 
+import trio
 from msgspec.structs import replace
 
 from codecompass.errors import AmbiguousSymbol, IndexNotReady, SymbolNotFound, WorkspaceBusy
@@ -31,6 +33,10 @@ from codecompass.transport.tools.project_answers import (
 )
 from codecompass.transport.tools.several_projects import ask_all, ask_everybody, deadline_of
 
+DEFINITIONS_SHARE: Final = 0.5
+"""How much of the time all projects together may take to name their definitions: one that does not answer leaves time for the
+uses in the others."""
+
 
 async def references(call: ToolCall, request: FindReferences, asked: Asked) -> FindReferencesReply:
     """Returns the uses of the definitions of a name: product code in projects that import their package, then in their own
@@ -49,7 +55,9 @@ async def references(call: ToolCall, request: FindReferences, asked: Asked) -> F
         later = await ask_everybody(call, enough, rest, deadline, beside=asked.here, ask=ask_defining)
         answers = _together(answers, later)
     merged = MergedUses(_homes(request, answers))
-    told: dict[str, ProjectAnswer] = {home.selected.project.project_id: home for home, _ in merged.homes}
+    # A project that could not be asked may define the name as well.
+    silent = [each for each in answers.here if not isinstance(each.failure, SymbolNotFound | None)]
+    told = {each.selected.project.project_id: each for each in (*(home for home, _ in merged.homes), *silent)}
     other = answers.other if answers.other.failure is not None else OtherAnswers()
     for number, (home, found) in enumerate(merged.homes):
         if found.imported is None:
@@ -88,13 +96,17 @@ async def ask_defining(
     than an answer can be about, the replies have the definitions and no uses."""
     if len(selected) <= 1:
         return await ask_all(call, request, selected, deadline, imported)
-    found = await ask_all(call, request, selected, deadline, imported, is_definition_only=True)
+    soon = deadline - (1 - DEFINITIONS_SHARE) * max(0.0, deadline - trio.current_time())
+    found = await ask_all(call, request, selected, soon, imported, is_definition_only=True)
     # The definition of a project that is named first is preferred to all others, however many they are.
     is_first_meant = selected[0].is_named and found[0].reply is not None
     if _are_too_many(found) and not is_first_meant:
         return found
-    defining = [each.selected for each in found if each.reply is not None]
-    using = {each.selected.project.project_id: each for each in await ask_all(call, request, defining, deadline, imported)}
+    # A project that is late may define it as well, and has the rest of the time.
+    asked = [
+        each.selected for each in found if each.reply is not None or (each.failure is not None and each.failure.is_retryable)
+    ]
+    using = {each.selected.project.project_id: each for each in await ask_all(call, request, asked, deadline, imported)}
     return [using.get(each.selected.project.project_id, each) for each in found]
 
 
