@@ -18,6 +18,6 @@ async def concerned(library: Library, repositories: Sequence[Repository], asked:
     if imported is None and not is_decidable(request):
         return None
     summaries = await library.summaries(repositories, seconds)
-    having, known = able(request, None if imported is None else imported.name, summaries)
+    having, known = able(request, imported, summaries)
     unknown = {each.repo_id for each in repositories} - known
     return having | unknown if having or imported is not None or isinstance(request, SearchCode) else None
