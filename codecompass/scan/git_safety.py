@@ -18,7 +18,7 @@ _SIZES: Final = {"config": MAX_CONFIG_BYTES, "config.worktree": MAX_CONFIG_BYTES
 
 
 def unsafe_file(git_directory: str, common_directory: str, top: str) -> str | None:
-    """Returns a sentence about the file that makes starting git on a repository unsafe, or None. `top` is that of its work tree."""
+    """Returns a sentence about the file that makes starting git on a repository unsafe, or None. Git runs at the `top`."""
     directories = tuple(dict.fromkeys((git_directory, common_directory)))
     for directory in directories:
         for path, size in _repository_files(directory):

@@ -249,7 +249,8 @@ WAYS = (
     by_the_common_directory_of_a_work_tree, by_a_real_work_tree, by_alternates, by_quoted_alternates, by_nested_alternates,
     by_include, by_conditional_include, by_include_from_where_git_is_installed, by_include_of_an_include,
     by_work_tree_configuration, by_info_attributes,
-    by_the_attributes_of_the_configuration, by_relative_attributes_of_the_configuration, by_linked("index"), by_linked("config"), by_linked_packed_refs,
+    by_the_attributes_of_the_configuration, by_relative_attributes_of_the_configuration,
+    by_linked("index"), by_linked("config"), by_linked_packed_refs,
     by_linked("refs"), by_linked("refs/heads"), by_linked("objects"), by_linked("objects/pack"), by_linked_objects,
     by_a_list_of_packs, by_a_linked_directory_of_refs,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""No setting of a repository changes what git tells about it, starts a program, reads a file elsewhere or makes the program wait."""
+"""No setting of a repository changes what git tells about it, starts a program, shows a file elsewhere or makes us wait."""
 
 import os
 from collections.abc import Callable
@@ -63,9 +63,10 @@ def told(root: Path) -> dict[str, object]:
     "setting",
     [
         "i18n.logOutputEncoding=UTF-16", "i18n.logOutputEncoding=ISO-8859-1", "i18n.commitEncoding=UTF-16", "log.showRoot=false",
-        "diff.orderFile=FIFO", "diff.orderFile=missing", "core.excludesFile=FIFO", "blame.ignoreRevsFile=FIFO", "mailmap.file=FIFO",
-        "core.fsmonitor=PROGRAM", "core.pager=PROGRAM", "diff.external=PROGRAM", "diff.x.textconv=PROGRAM", "diff.x.command=PROGRAM",
-        "gpg.program=PROGRAM", "alias.log=!PROGRAM", "core.alternateRefsCommand=PROGRAM", "trace2.eventTarget=RAN",
+        "diff.orderFile=FIFO", "diff.orderFile=missing", "core.excludesFile=FIFO", "blame.ignoreRevsFile=FIFO",
+        "mailmap.file=FIFO", "core.fsmonitor=PROGRAM", "core.pager=PROGRAM", "diff.external=PROGRAM", "diff.x.textconv=PROGRAM",
+        "diff.x.command=PROGRAM", "gpg.program=PROGRAM", "alias.log=!PROGRAM", "core.alternateRefsCommand=PROGRAM",
+        "trace2.eventTarget=RAN",
     ],
 )  # fmt: skip
 def test_no_setting_changes_what_is_told(root: Path, tmp_path: Path, setting: str):
