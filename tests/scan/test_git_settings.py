@@ -57,7 +57,7 @@ def told(root: Path) -> dict[str, object]:
     return {name: question(found) for name, question in questions.items()}
 
 
-@pytest.mark.invariant("Nothing in a repository, git's own files included, can make the program wait")
+@pytest.mark.invariant("No setting of a repository changes what git tells about it, starts a program, or makes this one wait")
 @pytest.mark.timeout(HANG_SECONDS)
 @pytest.mark.parametrize(
     "setting",
