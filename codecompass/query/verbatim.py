@@ -24,7 +24,7 @@ from codecompass.query.source_lines import lines_of
 from codecompass.query.words.exact_scan import FoundLine, Lines, Scanned, hits_of_lines, in_order, scan_passages
 from codecompass.query.words.intent import classify
 from codecompass.query.words.line_matchers import Matcher, whole_matcher
-from codecompass.query.words.query_words import is_code_name, word_bag
+from codecompass.query.words.query_words import is_code_name, name_parts, word_bag
 from codecompass.query.words.regex_terms import text_terms
 from codecompass.scan.path_roles import KNOWN_PATHS, is_history, role_of
 from codecompass.store.rows import SymbolRow
@@ -56,6 +56,9 @@ MANY_FILES: Final = 3_000
 
 PREFERRED_FILES: Final = 40
 """Files, the best ranked, whose lines come first among those of the same role."""
+
+MAX_MEMBERS: Final = 3
+"""More definitions than this with the name of a member, but for case, do not say which is meant."""
 
 HEADER_LINES: Final = 5
 """The name of a definition is on one of its first lines, after decorators and attributes."""
@@ -160,6 +163,8 @@ def find_verbatim(
         found = _lines_if_few(snapshot, held.text, FEW_LINES, where, kinds, options, is_expired)
     if not (rows or others or found.total or files) or (not held.is_certain and found.total > FEW_LINES):
         return None
+    if held.is_token and not rows and not others:
+        others = _members_of_its_kind(snapshot, held.text, where, kinds)
     prefer = _positions(ranked()) if len(rows) > 1 or found.total > SHORT_LIST else {}
     if prefer and not found.scanned.is_counted:
         found = _with_preferred(snapshot, held.text, found, prefer, where, kinds, options, is_expired)
@@ -350,6 +355,16 @@ def _definitions(
     bare = text.lstrip("@$#&*.:->")
     sure = [row for row in rows if row.name in (text, bare) or row.qualified_name.endswith(bare)]
     return sure, [row for row in rows if row not in sure]
+
+
+def _members_of_its_kind(snapshot: Snapshot, text: str, where: Filter, kinds: frozenset[SymbolKind] | None) -> list[SymbolRow]:
+    """Returns the few definitions that a token such as `group.engine.addRoute` means if the value is named after its type: those
+    with the qualified name `Engine.addRoute`, in any case."""
+    parts = name_parts(text)
+    if _NAME.fullmatch(text) is None or len(parts) < 2:
+        return []
+    rows = without_declarations([each.row for each in exactly(snapshot, ".".join(parts[-2:]), where, kinds)])
+    return rows if len(rows) <= MAX_MEMBERS else []
 
 
 def _numbers(snapshot: Snapshot, held: ChunkCandidates) -> Iterator[int]:

@@ -105,6 +105,29 @@ def test_a_line_that_names_a_definition_is_not_shown_again_as_a_line(ask):
     assert lines_of(ask("worker_threads")).count(("src/runtime.py", 4)) == 1
 
 
+@pytest.mark.parametrize("query", ["engine.addRoute", "group.engine.addRoute", "group.engine.addRoute("])
+def test_a_call_on_a_value_named_after_its_type_ends_with_the_definition(index_of, state, query):
+    snapshot = index_of(
+        {
+            "routes.ts": "export class Engine {\n  addRoute(path: string) {}\n}\nclass Router {\n  addRoute() {}\n}\n",
+            "group.ts": "function handle(group) {\n  group.engine.addRoute(path);\n}\n",
+        }
+    )
+
+    reply = search_code(snapshot, SearchCode(query=query), state)
+
+    assert lines_of(reply) == [("group.ts", 2), ("routes.ts", 2)]
+
+
+def test_many_members_of_that_name_say_nothing(index_of, state):
+    classes = "".join("class Engine {\n  addRoute() {}\n}\n" for _ in range(4))
+    snapshot = index_of({"routes.ts": classes, "group.ts": "engine.addRoute(path);\n"})
+
+    reply = search_code(snapshot, SearchCode(query="engine.addRoute"), state)
+
+    assert lines_of(reply) == [("group.ts", 1)]
+
+
 @pytest.mark.parametrize(
     "query", ['"APP_WORKER_THREADS"', "`APP_WORKER_THREADS`", "APP_WORKER_THREADS:", "'APP_WORKER_THREADS", "APP_WORKER_THREADS("]
 )
