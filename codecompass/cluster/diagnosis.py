@@ -92,8 +92,9 @@ def observed(
     sleep: Callable[[float], None] = time.sleep,
 ) -> Facts:
     """Returns the facts. Watches leases for `watch_seconds` if there are any. Raises EngineUnavailable and EngineRefused."""
-    health = engine.health()
+    # First: without any index, the engine waits for one when it is asked for the health of all, and then seems to be busy.
     before = repositories.listed(is_current=True)
+    health = engine.health()
     asked_at = time.time()
     stats = engine.told("/_nodes/stats/fs")
     here = (asked_at + time.time()) / 2

@@ -90,6 +90,8 @@ def test_a_repository_from_its_addition_to_its_removal(cli, tmp_path):
     remote = GitRemote(tmp_path / "origin", "shop")
     commit = remote.push({"a.py": "def one():\n    pass\n"})
     assert "no index yet" in cli("cluster", "list").err
+    assert "no index yet" in cli("cluster", "status").err
+    assert "no index yet" in cli("cluster", "doctor").out
 
     added = cli("cluster", "add", remote.url, "--group", "web", "--ref", "HEAD", "--json").json
     assert added["is_new"]

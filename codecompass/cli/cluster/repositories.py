@@ -171,8 +171,9 @@ def remove(invocation: Invocation, repositories: Repositories, name: str) -> int
 
 def show_status(invocation: Invocation, repositories: Repositories) -> int:
     """Prints the state of the cluster. The exit code is 1 if data is missing."""
-    health = repositories.health()
+    # First: without any index, the engine waits for one when it is asked for the health of all, and then seems to be busy.
     entries = tuple(_entry(each) for each in repositories.listed(with_removed=True, is_current=True))
+    health = repositories.health()
     heads = [head for entry in entries for head in entry.heads if head.ref == entry.default_ref]
     state = ClusterStatus(
         engine=EngineEntry(
