@@ -84,7 +84,7 @@ async def test_there_is_no_page_unless_its_address_is_set(tmp_path):
 
 
 def test_a_server_loads_nothing_of_the_page_before_somebody_opens_it():
-    code = "import sys, codecompass.cluster.serving.server; print(*sys.modules)"
+    code = "import sys, codecompass.cluster.serving.http_routes; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
 
     assert "codecompass.cluster.page.door" in loaded
