@@ -34,8 +34,8 @@ from bench.measure import cpu_seconds_of, memory_of
 from bench.questions import questions
 from bench.serving import BenchServer, Call, Load, ask_at_once, serving_embedded, serving_organisation
 from bench.table import markdown_table
-from codecompass.cluster.access import Tokens
-from codecompass.cluster.engine import Engine
+from codecompass.cluster.access.tokens import Tokens
+from codecompass.cluster.engine.client import Engine
 from codecompass.cluster.stores.opening import open_store
 from codecompass.settings import ClusterSettings
 from codecompass.store.index import WorkspaceIndex

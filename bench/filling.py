@@ -20,10 +20,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from bench.copies import RARE, Owners, suffix, words_in
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.manifests import Manifest, SegmentFile
-from codecompass.cluster.repositories import RefHead, Repository
-from codecompass.cluster.segments import NO_STAMP, WORDS, publish
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.indexing.publishing import NO_STAMP, WORDS, NewGeneration, publish
+from codecompass.cluster.repositories.manifests import Manifest, SegmentFile
+from codecompass.cluster.repositories.repository import RefHead, Repository
 from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.store.epochs import compatibility, require_compatible
 from codecompass.store.facts_record import digest_of
@@ -174,11 +174,12 @@ class Filler:
         published = publish(
             self._engine,
             self._store,
-            repo_id=repo_id,
-            generation=secrets.token_hex(12),
-            previous=None,
-            layout=self._home.project(real.project_id),
-            project_id=real.project_id,
+            NewGeneration(
+                repo_id=repo_id,
+                generation=secrets.token_hex(12),
+                layout=self._home.project(real.project_id),
+                project_id=real.project_id,
+            ),
         )
         return published.manifest
 

@@ -46,9 +46,9 @@ from bench.measure import cpu_seconds_of, memory_of
 from bench.quality.data import read_lines
 from bench.serving import BenchServer, Call, QuestionFailed, serving_organisation
 from bench.table import markdown_table
-from codecompass.cluster.access import Tokens
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.repositories import Repositories
+from codecompass.cluster.access.tokens import Tokens
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.repositories.documents import Repositories
 from codecompass.cluster.stores.opening import open_store
 from codecompass.settings import ClusterSettings
 from codecompass.store.layout import HomeLayout

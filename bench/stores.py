@@ -23,9 +23,9 @@ from msgspec import Struct
 
 from bench.quality.data import Hit, Target, read_lines
 from bench.quality.scores import score_search
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.generations import Generations
-from codecompass.cluster.segments import publish
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.indexing.publishing import NewGeneration, publish
+from codecompass.cluster.serving.generations import Generations
 from codecompass.cluster.stores.directory import DirectoryStore
 from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.errors import AmbiguousSymbol
@@ -130,15 +130,7 @@ def _both(
 ) -> Iterator[Mapping[str, Snapshot]]:
     layout = home.project(project_id)
     generation = secrets.token_hex(8)
-    publish(
-        engine,
-        store,
-        repo_id=project_id,
-        generation=generation,
-        previous=None,
-        layout=layout,
-        project_id=project_id,
-    )
+    publish(engine, store, NewGeneration(repo_id=project_id, generation=generation, layout=layout, project_id=project_id))
     index = WorkspaceIndex(layout, project_id)
     with ExitStack() as stack:
         stack.callback(index.close)

@@ -541,7 +541,7 @@ class ClusterSettings(Struct, frozen=True, kw_only=True):
         Meta(
             ge=0,
             le=100_000,
-            description="How many generations of commits of a default branch can be searched; 0: none.",
+            description="How many generations of commits of a default branch can be searched and compared; 0: none.",
         ),
     ] = 500
     max_repository_size: Annotated[

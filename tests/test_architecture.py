@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 DOCUMENT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 NAMED_FILE = re.compile(
-    r"`((?:codecompass|tests|bench|docs|actors|cli|languages|projects|protocol|query|scan|store|transport|worker)/[\w/]+\.py)`"
+    r"`((?:codecompass|tests|bench|docs|actors|cli|cluster|languages|projects|protocol|query|scan|store|transport|worker)/[\w/]+\.py)`"
 )
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 

@@ -289,5 +289,6 @@ def options_for(question: Question, options: QueryOptions) -> QueryOptions:
             counted_lines=max(0, options.counted_lines - question.n_counted),
             imported=question.imported,
             is_name_exact=question.is_name_exact,
+            is_definition_only=question.is_definition_only,
         )
     return options if question.answers is None else replace(options, answers=question.answers)

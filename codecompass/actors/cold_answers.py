@@ -89,7 +89,7 @@ class ColdAnswers:
         imported = asked.imported
         if imported is None and not is_decidable(request):
             return None
-        is_able = partial(able, request, None if imported is None else imported.name)
+        is_able = partial(able, request, imported)
         having, known = await self._from_summaries(projects, seconds, is_able) or (frozenset(), frozenset())
         unknown = {each.project_id for each in projects} - known
         return having | unknown if having or imported is not None or isinstance(request, SearchCode) else None

@@ -3,7 +3,7 @@ files as the worker processes parse them. The server and the command line each s
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
@@ -20,7 +20,7 @@ from codecompass.actors.question import Question
 from codecompass.actors.tools import Tools
 from codecompass.actors.worker_pool import WorkerPool
 from codecompass.errors import InvalidInput
-from codecompass.protocol.requests import DiffContext, LocateSymbol, Request, SearchCode
+from codecompass.protocol.requests import DiffContext, Globs, LocateSymbol, Request, SearchCode
 from codecompass.query.differences.file_versions import ReadVersions, TreeDifference, tree_difference, version_tasks
 from codecompass.query.filters import ChangedFiles, changed_files, chosen_paths
 from codecompass.query.options import QueryOptions
@@ -36,6 +36,8 @@ IsCancelled = Callable[[], bool]
 
 COMPARISON_PATIENCE_SECONDS: Final = 60.0
 """How long a comparison may give no sign of progress, while git reads contents to find renames and changed lines."""
+
+INDEXED_TREE: Final = "the working tree as it is indexed"
 
 T = TypeVar("T")
 
@@ -107,9 +109,25 @@ async def read_difference(
 ) -> TreeDifference:
     """Returns what differs between base and head, with both versions parsed. Raises the same errors as `with_differences`."""
     changes = await run(lambda is_cancelled: _changes(str(root), request, limits, is_cancelled, commit))
+    indexed = "" if commit is not None or not changes.head.commit else INDEXED_TREE
+    return await parsed_difference(changes, limits, pool, indexed)
+
+
+async def parsed_difference(changes: GitChanges, limits: IndexLimits, pool: WorkerPool, indexed: str = "") -> TreeDifference:
+    """Returns the difference with both versions of each changed file as the worker processes parse them: nothing of a repository
+    is parsed in this process. `indexed` says what the index is of, if not of the head."""
     old = await _read(changes, limits, pool, is_old=True)
     new = await _read(changes, limits, pool, is_old=False)
-    return tree_difference(changes, old, new, is_indexed=commit is not None or not changes.head.commit)
+    return tree_difference(changes, old, new, indexed=indexed)
+
+
+def chosen_files(path: Globs | None, root: str) -> Chosen:
+    """Returns which files a path filter of a request includes; `root` is what absolute ones lie in. Raises InvalidInput."""
+    if path is None:
+        return everything
+    globs = relative_to_root(path, root)
+    chosen_paths((), globs)  # an invalid filter is an error even if nothing differs
+    return lambda paths: chosen_paths(paths, globs)
 
 
 def _head(repository: GitRepository, name: str | None, commit: NamedCommit | None) -> Side:
@@ -121,14 +139,7 @@ def _head(repository: GitRepository, name: str | None, commit: NamedCommit | Non
 def _changes(
     root: str, request: DiffContext, limits: IndexLimits, is_cancelled: IsCancelled, commit: NamedCommit | None
 ) -> GitChanges:
-    chosen: Chosen = everything
-    if request.path is not None:
-        path = relative_to_root(request.path, root)
-        chosen_paths((), path)  # an invalid filter is an error even if nothing differs
-
-        def chosen(paths: Sequence[str]) -> list[bool]:
-            return chosen_paths(paths, path)
-
+    chosen = chosen_files(request.path, root)
     try:
         repository = repository_of(root, limits.rules.git_roots, field="diff_context")
         head = _head(repository, request.head, commit)
@@ -171,7 +182,7 @@ def _cannot_compare(error: Exception, field: str) -> InvalidInput:
 
 
 async def _read(changes: GitChanges, limits: IndexLimits, pool: WorkerPool, *, is_old: bool) -> ReadVersions:
-    """Returns one side as the worker processes parse it: nothing of a repository is parsed in this process."""
+    """Returns one side as the worker processes parse it."""
     answers: list[Answer] = []
     killed: list[str] = []
     for tasks in grouped(version_tasks(changes, is_old=is_old)):

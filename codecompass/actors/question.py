@@ -54,6 +54,9 @@ class Question(Struct, frozen=True, kw_only=True):
     together."""
     is_name_exact: bool = False
     """Whether only the name as it is written is asked for: similar ones of other workspaces fill the page already."""
+    is_definition_only: bool = False
+    """Whether of a name's uses only the definitions are asked for: others may define it too, and more often than an answer can be
+    about."""
     imported: ImportedSymbol | None = None
     """A definition of another workspace whose uses are asked for."""
     answers: AnswerForm | None = None

@@ -200,7 +200,8 @@ async def _serve_library(
     metrics_sockets: Sequence[socket.socket],
     traces: "Traces | None",
 ) -> None:
-    from codecompass.cluster.server import LibraryLaunch, open_library_server, serve_library
+    from codecompass.cluster.serving.http_routes import serve_library
+    from codecompass.cluster.serving.server import LibraryLaunch, open_library_server
 
     # Servers on one machine have different ports, and the cache of one is of no use to another.
     cache = invocation.home.root / "organisation" / str(sockets[0].getsockname()[1])

@@ -15,12 +15,12 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from codecompass import formatting
-from codecompass.cluster.engine import Engine, EngineHealth
-from codecompass.cluster.leases import LEASE_SECONDS, RENEWALS
-from codecompass.cluster.repositories import Repositories, Repository
+from codecompass.cluster.engine.client import Engine, EngineHealth
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.leases import LEASE_SECONDS, RENEWALS
+from codecompass.cluster.repositories.repository import MADE_BY, Repository
 from codecompass.cluster.stores.checking import StoreFacts
 from codecompass.formatting import count
-from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 from codecompass.units import GIB, KIB, MIB, SECONDS
 
 OLDEST_ENGINE: Final = (2, 19)
@@ -35,7 +35,6 @@ LEAST_FREE: Final = 0.1
 MAX_NAMED: Final = 5
 """Nodes or repositories that a finding names."""
 
-_MADE_BY: Final = (SCHEMA_VERSION, PARSER_VERSION)
 _UNITS: Final = {"b": 1, "kb": KIB, "mb": MIB, "gb": GIB, "tb": 1024 * GIB}
 _SIZE: Final = re.compile(r"([\d.]+)\s*(b|kb|mb|gb|tb)", re.IGNORECASE)
 _VERSION: Final = re.compile(r"(\d+)\.(\d+)")
@@ -93,8 +92,9 @@ def observed(
     sleep: Callable[[float], None] = time.sleep,
 ) -> Facts:
     """Returns the facts. Watches leases for `watch_seconds` if there are any. Raises EngineUnavailable and EngineRefused."""
-    health = engine.health()
+    # First: without any index, the engine waits for one when it is asked for the health of all, and then seems to be busy.
     before = repositories.listed(is_current=True)
+    health = engine.health()
     asked_at = time.time()
     stats = engine.told("/_nodes/stats/fs")
     here = (asked_at + time.time()) / 2
@@ -347,8 +347,8 @@ def _remotes(repositories: Sequence[Repository]) -> Finding:
 
 def _formats(repositories: Sequence[Repository]) -> Finding:
     heads = [(each.name, head.made_by) for each in repositories for head in each.heads.values()]
-    newer = sorted({name for name, made_by in heads if made_by > _MADE_BY})
-    older = sorted({name for name, made_by in heads if made_by < _MADE_BY})
+    newer = sorted({name for name, made_by in heads if made_by > MADE_BY})
+    older = sorted({name for name, made_by in heads if made_by < MADE_BY})
     if newer:
         return Finding(
             name="formats",

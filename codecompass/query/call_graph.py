@@ -87,7 +87,7 @@ class Neighbours:
             return
         file = self.uses.binder.definitions.file_of(row)
         # Of overloads only one has a body.
-        bodies = [each for each in file.by_name.get(row.name, ()) if entity(each) == entity(row)]
+        bodies = [each for each in file.symbols if each.name == row.name and each.kind != "impl" and entity(each) == entity(row)]
         for step in self.used_in(file, [(each.line_start, each.line_end) for each in bodies], usages):
             if entity(step.neighbour) != entity(row) and step.neighbour.kind not in ("module", "field", "var", "const"):
                 yield step

@@ -55,7 +55,7 @@ MAX_REMOVED_LINES: Final = 8
 MAX_CHANGED_LINES: Final = 120
 LARGEST_FIGURE: Final = 999_999
 
-OF_WORKING_TREE: Final = "users are those of the working tree as it is indexed, not of {head}"
+OF_ANOTHER: Final = "users are those of {indexed}, not of {head}"
 TIME_WAS_UP: Final = "timed out before the users of all changed definitions were looked up ({done} of {total})"
 NOT_LOOKED_UP: Final = "users were looked up for {done} of {total} changed definitions; pass path or symbol"
 
@@ -94,8 +94,8 @@ def diff_context(
     found = compared.files
     users = UsersOfChanges(snapshot, difference, is_expired)
     warnings = (*difference.changes.warnings, *compared.warnings)
-    if not difference.is_indexed:
-        warnings += (OF_WORKING_TREE.format(head=difference.changes.head.name),)
+    if difference.indexed:
+        warnings += (OF_ANOTHER.format(indexed=difference.indexed, head=difference.changes.head.name),)
     if request.symbol is not None:
         items = []
         for change, versions in compared_definitions(snapshot, request.symbol, difference, found, state.workspace, is_expired):

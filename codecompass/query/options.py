@@ -66,6 +66,8 @@ class QueryOptions(Struct, frozen=True, kw_only=True):
     """How many workspaces' answers will be merged, this one among them; 0 if it stands alone."""
     is_name_exact: bool = False
     """Whether `locate_symbol` reads the name as it is written, or but for case, and looks for no similar one."""
+    is_definition_only: bool = False
+    """Whether `find_references` names the definitions and looks for no use of them."""
     without_signals: frozenset[str] = frozenset()
     """Signals (`retrieval.SIGNALS`) left out of the ranking, to measure what each contributes."""
 

@@ -48,6 +48,8 @@ SHOWN_ELSEWHERE: Final = 5
 LISTS_ALL_ABOVE: Final = 50
 """With a larger limit, as with confidence `possible`, all other lines are listed up to it."""
 
+_NO_USES: Final = FoundUses((), 0, is_cut=False)
+
 
 def find_references(
     snapshot: Snapshot,
@@ -57,17 +59,19 @@ def find_references(
     options: QueryOptions = QueryOptions(),  # noqa: B008 (frozen)
 ) -> FindReferencesReply:
     """Returns the uses of the definitions of a name, product code before tests, by path and line; the counts include all of them.
-    Lines with the name that are bound to none of them follow.
+    Lines with the name that are bound to none of them follow. With `options.is_definition_only` there are no uses.
 
     Raises SymbolNotFound, or AmbiguousSymbol for too many definitions.
     """
     # Of many workspaces most do not define the symbol: none of them need look up similar names.
     has_time = (lambda: True) if options.is_for_merging else is_expired
     chosen = choose_symbols(snapshot, request.symbol_name, request.path, state.workspace, has_time)
+    definitions = tuple(asked_definition(snapshot, symbol) for symbol in chosen.symbols)
+    if options.is_definition_only:
+        return references_reply(snapshot, request, state, definitions, Asked(_NO_USES, chosen.symbols))
     uses = Uses(snapshot, is_expired)
     asked = Asked(uses.of_symbols(chosen.symbols), chosen.symbols, chosen.file_ids, chosen.warnings)
     imported = imported_symbol(snapshot, chosen.symbols[0].row) if options.is_for_merging else None
-    definitions = tuple(asked_definition(snapshot, symbol) for symbol in chosen.symbols)
     reply = references_reply(snapshot, request, state, definitions, asked, Elsewhere(snapshot, asked, uses), options, is_expired)
     return replace(reply, imported=imported)
 

@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Final
 
 from codecompass import lazy
-from codecompass.languages.words import ODD_WORD_MARK
-from codecompass.protocol.replies import SearchEvidence, WordEvidence
+from codecompass.protocol.replies import ImportedSymbol, SearchEvidence, WordEvidence
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
 from codecompass.query.filters import symbol_kinds
 from codecompass.query.locate import ONLY_IMPORTS, ONLY_TESTS
@@ -36,6 +35,7 @@ MAX_SAMPLED: Final = 32
 """Indexes that are sampled if the words of all are known."""
 
 _RUN: Final = lazy.pattern("[a-z0-9]+")
+_NAME: Final = lazy.pattern("[a-z0-9_]+")
 
 
 def is_decidable(request: SearchCode | LocateSymbol | FindReferences) -> bool:
@@ -51,7 +51,7 @@ def is_decidable(request: SearchCode | LocateSymbol | FindReferences) -> bool:
             is_name = len(request.name.split()) == 1
             return is_name and not (is_handle(request.name) or is_by_place or kinds in (ONLY_TESTS, ONLY_IMPORTS))
         case FindReferences():
-            return not is_handle(request.symbol_name)
+            return not is_handle(request.symbol_name) and asked_lines(request.symbol_name) is None
 
 
 def can_answer(request: SearchCode | LocateSymbol | FindReferences) -> Condition:
@@ -75,13 +75,21 @@ def _can_define(text: str) -> Condition:
     return lambda summary: any(summary.document_frequency("name", name) for name in lowered)
 
 
-def can_mention(name: str) -> Condition:
-    """Returns whether an index can have a name in its text."""
-    tokens = tuple(dict.fromkeys(index_tokens(name)))
-    return lambda summary: (
-        bool(summary.document_frequency("names", ODD_WORD_MARK))
-        or all(summary.document_frequency("body", token) for token in tokens)
-    )
+def can_use(symbol: ImportedSymbol) -> Condition:
+    """Returns whether an index can have files that use a definition of another repository: it has the definition's name in its
+    text, and the name of a package of that repository, as each import of it has."""
+    has_name = _has_words(symbol.name)
+    has_package = [_has_words(package) for package in (*symbol.own, *symbol.others)]
+    return lambda summary: has_name(summary) and any(has(summary) for has in has_package)
+
+
+def _has_words(text: str) -> Condition:
+    """Returns whether an index can have each word of a text, as a word or in one that cannot be found by its letters."""
+    words = [
+        (word_key("body", word), piece_ngrams(word) if _NAME.fullmatch(word) else ())
+        for word in dict.fromkeys(index_tokens(text))
+    ]
+    return lambda summary: all(summary.frequency_of(key) or summary.may_have_odd_piece(ngrams) for key, ngrams in words)
 
 
 def _can_hold(narrowing: Narrowing) -> Condition:
@@ -161,11 +169,11 @@ def fullest(expected: Sequence[SearchEvidence], count: int) -> list[int]:
 
 
 def able(
-    request: SearchCode | LocateSymbol | FindReferences, imported: str | None, known: Mapping[str, WordSummary]
+    request: SearchCode | LocateSymbol | FindReferences, imported: ImportedSymbol | None, known: Mapping[str, WordSummary]
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Returns the ids of the indexes that can have what is asked for, or mention the name `imported`, and of those of which that
-    is known: all in `known`, which has their summaries."""
-    can_have = can_answer(request) if imported is None else can_mention(imported)
+    """Returns the ids of the indexes that can have what is asked for, or use the definition `imported`, and of those of which
+    that is known: all in `known`, which has their summaries."""
+    can_have = can_answer(request) if imported is None else can_use(imported)
     return frozenset(index_id for index_id, summary in known.items() if can_have(summary)), frozenset(known)
 
 

@@ -136,7 +136,7 @@ class _Survey:
             real = self._follow(directory, what)
             self._follow(os.path.join(real, "commondir"), "commondir")
             for name in ("config", "config.worktree"):
-                self._configuration(os.path.join(directory, name))
+                self._configuration(os.path.join(directory, name), places.top)
             self._search(real, is_deep=is_deep, is_top=True)
         self._objects(os.path.join(places.common_directory, "objects"), is_deep=is_deep)
 
@@ -217,7 +217,7 @@ class _Survey:
         finally:
             os.close(descriptor)
 
-    def _configuration(self, path: str) -> None:
+    def _configuration(self, path: str, top: str) -> None:
         pending, seen = [path], {path}
         while pending:
             at = pending.pop()
@@ -228,7 +228,7 @@ class _Survey:
             text = content.decode("utf-8", "surrogateescape")
             if keeps_refs_elsewhere(text):
                 raise LeadsOutError("its configuration has the refs in another place")
-            for named in named_files(text, at):
+            for named in named_files(text, top):
                 self._follow(named, "an attributes file that its configuration names")
             for included in included_files(text, at):
                 if included not in seen:

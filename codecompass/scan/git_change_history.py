@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass.scan.files import is_utf8
-from codecompass.scan.git_repository import GitRepository, run_git
+from codecompass.scan.git_repository import GitRepository, run_git, shallow_boundary
 from codecompass.units import MIB, SECONDS
 
 MAX_COMMITS: Final = 2_000
@@ -37,16 +37,19 @@ def read_change_history(
 ) -> ChangeHistory:
     """Returns what the last MAX_COMMITS commits up to `head` (a commit's id) changed below `root`. Raises GitError, GitCancelled.
 
-    A shallow clone has the commits that it has; nothing is fetched.
+    A shallow clone has the commits that it has, without those at its boundary, which seem to add all of their files; nothing is
+    fetched.
     """
+    boundary = "".join(f"^{each}\n" for each in sorted(shallow_boundary(repository)))
     prefix = "" if root == repository.top else os.path.relpath(root, repository.top) + "/"
     output = run_git(
         repository,
         repository.top,
         *("log", f"--max-count={MAX_COMMITS}", "--no-merges", "--name-only", "-z", "--format=%x01", "--no-renames"),
         *("--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-mailmap", "--no-color", "--no-decorate"),
-        *("--ignore-submodules=all", f"--relative={prefix}" if prefix else "--no-relative"),
+        *("--ignore-submodules=all", f"--relative={prefix}" if prefix else "--no-relative", *(["--stdin"] if boundary else [])),
         *(head, "--", *([prefix] if prefix else [])),
+        standard_input=boundary.encode("ascii"),
         is_cancelled=is_cancelled,
         deadline_seconds=DEADLINE_SECONDS,
         max_output_bytes=MAX_OUTPUT_BYTES,

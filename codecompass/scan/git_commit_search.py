@@ -20,8 +20,15 @@ from codecompass.formatting import count, iso_time
 from codecompass.scan.files import is_utf8
 from codecompass.scan.git_changes import HUNK, RENAME_LIMIT, FileChange, is_secret, raw_entry
 from codecompass.scan.git_conversions import require_plain_attributes
-from codecompass.scan.git_repository import GitError, GitOutputTooLarge, GitRepository, GitTimedOut, head_of, run_git
-from codecompass.scan.git_roots import read_inside
+from codecompass.scan.git_repository import (
+    GitError,
+    GitOutputTooLarge,
+    GitRepository,
+    GitTimedOut,
+    head_of,
+    run_git,
+    shallow_boundary,
+)
 from codecompass.units import MIB
 
 MAX_COMMITS: Final = 200_000
@@ -42,7 +49,6 @@ SHALLOW: Final = "this clone is shallow: older commits are not here, and nothing
 _FIRST_BATCH: Final = {"commit": 1_000, "diff": 50}
 _LARGEST_BATCH: Final = {"commit": 8_000, "diff": 800}
 _MAX_PATHSPECS: Final = 1_000
-_MAX_SHALLOW_BYTES: Final = 4 * MIB
 _LEAST_SECONDS: Final = 0.05
 
 _FORMAT: Final = "%x00%H%x00%ct%x00%an%x00%ae%x00%B%x00"
@@ -154,7 +160,7 @@ class _Search:
         search = self._search
         ids = self._ids(start)
         hits: list[FoundCommit] = []
-        warnings = [SHALLOW] if self._boundary() else []
+        warnings = [SHALLOW] if shallow_boundary(self._repository) else []
         n_read, oldest, is_late = 0, 0, False
         try:
             for batch in _batches(ids, "diff" if search.is_about_lines else "commit"):
@@ -196,17 +202,9 @@ class _Search:
             options += ["--fixed-strings", "--regexp-ignore-case", f"--author={search.author}"]
         paths = (self._prefix,) if self._prefix else ()
         ids = self._git("rev-list", *options, start, "--", *paths).decode("ascii", "replace").split()
-        left_out = self._boundary() if search.is_about_lines else frozenset()
+        # Git compares the commits at the boundary with nothing.
+        left_out = shallow_boundary(self._repository) if search.is_about_lines else frozenset()
         return [each for each in ids if each not in left_out]
-
-    def _boundary(self) -> frozenset[str]:
-        """Returns the commits whose parents a shallow clone lacks: git compares them with nothing."""
-        repository = self._repository
-        try:
-            content = read_inside(os.path.join(repository.common_directory, "shallow"), _MAX_SHALLOW_BYTES, repository.roots)
-        except (OSError, ValueError):
-            return frozenset()
-        return frozenset(content.decode("ascii", "replace").split())
 
     def _records(self, ids: Sequence[str]) -> list[_Record]:
         """Returns the commits that have the author, in order."""

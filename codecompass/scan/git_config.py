@@ -26,12 +26,16 @@ _ESCAPED: Final = {"n": "\n", "t": "\t", "b": "\b", "\\": "\\", '"': '"'}
 
 def included_files(text: str, path: str) -> list[str]:
     """Returns the files that the configuration file at `path` with this text includes, conditionally or not."""
-    return [_located(written, path) for written in _values(text, _PATH)] if _INCLUDE.search(text) else []
+    directory = os.path.dirname(path)
+    return [_located(written, directory) for written in _values(text, _PATH)] if _INCLUDE.search(text) else []
 
 
-def named_files(text: str, path: str) -> list[str]:
-    """Returns the other files that git reads because this configuration names them."""
-    return [_located(written, path) for written in _values(text, _ATTRIBUTES_FILE)]
+def named_files(text: str, top: str) -> list[str]:
+    """Returns the other files that git reads because a configuration with this text names them.
+
+    Relative ones are relative to where git runs, which is the `top` of the work tree, not to the configuration.
+    """
+    return [_located(written, top) for written in _values(text, _ATTRIBUTES_FILE)]
 
 
 def keeps_refs_elsewhere(text: str) -> bool:
@@ -75,8 +79,8 @@ def _value(text: str) -> str:
     return "".join(characters[:n_kept])
 
 
-def _located(written: str, path: str) -> str:
+def _located(written: str, directory: str) -> str:
     if written.startswith("%(prefix)/"):
         # Git replaces this by the place where it is installed, and `..` may follow: the path can be anywhere.
         return "/"
-    return os.path.join(os.path.dirname(path), os.path.expanduser(written))
+    return os.path.join(directory, os.path.expanduser(written))

@@ -25,7 +25,7 @@ MAX_MAILMAP_BYTES: Final = 1 * MIB
 
 _FIELDS: Final = 4
 _HEAD: Final = lazy.pattern(r"([0-9a-f]{40,64}) (\d+) (\d+)(?: \d+)?")
-_NO_FILES: Final = ("-c", "mailmap.file=", "-c", "mailmap.blob=", "-c", "blame.ignoreRevsFile=")
+_NO_FILES: Final = ("-c", "mailmap.file=", "-c", "mailmap.blob=")
 
 
 class Commit(Struct, frozen=True, kw_only=True):
@@ -69,7 +69,8 @@ def blame(
     output = _git(
         repository,
         path,
-        *("blame", "--porcelain", "--no-textconv", f"-L{first},{last}", _revision(revision), "--", path),
+        # An empty `blame.ignoreRevsFile` does not undo one of the configuration: git opens it, and quotes it in its error.
+        *("blame", "--porcelain", "--no-textconv", "--no-ignore-revs-file", f"-L{first},{last}", _revision(revision), "--", path),
         is_cancelled=is_cancelled,
     )
     return _blamed(output)

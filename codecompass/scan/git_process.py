@@ -123,9 +123,14 @@ def run_process(
             process.kill()
             raise
     if process.returncode != 0:
-        message = errors.decode("utf-8", "replace").strip().partition("\n")[0]
-        raise GitFailed(command.name, process.returncode, message)
+        raise GitFailed(command.name, process.returncode, _reason(errors.decode("utf-8", "replace")))
     return output
+
+
+def _reason(errors: str) -> str:
+    """Returns the line that says why git failed: hints and warnings may come before it."""
+    lines = errors.strip().split("\n")
+    return next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0])
 
 
 def _holding(content: bytes) -> IO[bytes]:

@@ -39,7 +39,19 @@ _SYMBOLIC_REF: Final = lazy.pattern(r"ref:\s*(\S.*)")
 _MAX_SMALL_FILE_BYTES: Final = 4096
 _MAX_PACKED_REFS_BYTES: Final = 64 * MIB
 _MAX_PACKED_LINE_BYTES: Final = 8 * KIB
+_MAX_SHALLOW_BYTES: Final = 4 * MIB
 _MAX_OUTPUT_BYTES: Final = 256 * MIB
+
+_SAME_ANSWERS: Final = (
+    "i18n.logOutputEncoding=UTF-8",  # with UTF-16, ids and names are no text that this program can read
+    "log.showRoot=true",
+    # Git opens these files: a FIFO blocks it, a missing one makes it fail.
+    "diff.orderFile=/dev/null",
+    "core.excludesFile=/dev/null",
+)
+"""Settings that win over those of the repository and of its user, because answers would depend on theirs."""
+
+_PACKS_OF_ITS_OWN: Final = ("core.multiPackIndex=false",)  # a pack list may name packs in any directory
 """Limit of git's standard output: the names of a few million files."""
 
 
@@ -285,6 +297,15 @@ def _head_from_git(repository: GitRepository) -> Head:
     return Head(_short_ref(name), commit or None)
 
 
+def shallow_boundary(repository: GitRepository) -> frozenset[str]:
+    """Returns the commits whose parents a shallow clone lacks; none if it is not shallow."""
+    try:
+        content = read_inside(os.path.join(repository.common_directory, "shallow"), _MAX_SHALLOW_BYTES, repository.roots)
+    except (OSError, ValueError):
+        return frozenset()
+    return frozenset(content.decode("ascii", "replace").split())
+
+
 def _read_small_file(path: str, roots: GitRoots = ANYWHERE) -> str | None:
     try:
         content = read_inside(path, _MAX_SMALL_FILE_BYTES, roots)
@@ -321,7 +342,7 @@ def run_git(
         )
 
     def read() -> bytes:
-        unsafe = unsafe_file(repository.git_directory, repository.common_directory)
+        unsafe = unsafe_file(repository.git_directory, repository.common_directory, repository.top)
         if unsafe is not None:
             raise GitError(f"git was not started: {unsafe}")
         if not _is_own(repository):
@@ -359,8 +380,7 @@ def _command(repository: GitRepository, directory: str, command: Sequence[str], 
         *command,
         ceiling=os.path.dirname(repository.top),
         options=("--literal-pathspecs", "-C", directory),
-        # A pack list may name packs in any directory.
-        settings=("core.multiPackIndex=false",) if repository.roots.directories else (),
+        settings=(*_SAME_ANSWERS, *(_PACKS_OF_ITS_OWN if repository.roots.directories else ())),
         variables=variables,
     )
 

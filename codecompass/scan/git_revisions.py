@@ -257,8 +257,9 @@ def named_side(repository: GitRepository, name: str, *, field: str) -> Side:
     return Side(name=name, commit=found.commit, tree=found.tree)
 
 
-def default_base(repository: GitRepository, head: Side) -> Side:
-    """Returns the base that `head` is compared with by default: the commit at which it left the default branch.
+def default_base(repository: GitRepository, head: Side, known: DefaultBranch | None = None) -> Side:
+    """Returns the base that `head` is compared with by default: the commit at which it left the default branch, which is looked
+    for if it is not `known`.
 
     If that is the head itself, its parent; for the working tree HEAD, so that uncommitted changes are compared. Without a
     default branch or a commit in common with it, the parent; without a parent, the empty tree. Raises GitError.
@@ -266,7 +267,7 @@ def default_base(repository: GitRepository, head: Side) -> Side:
     tip = head.commit or _commit(repository, "HEAD")
     if tip is None:
         return _empty(repository, "there is no commit yet")
-    default = default_branch(repository)
+    default = known or default_branch(repository)
     if default is None:
         return _parent(repository, tip, "there is no default branch (origin/HEAD, main or master)")
     name = default.name

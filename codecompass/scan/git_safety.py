@@ -6,7 +6,7 @@ from stat import S_ISBLK, S_ISCHR, S_ISFIFO
 from typing import Final
 
 from codecompass.scan.files import printable, read_regular_file
-from codecompass.scan.git_config import MAX_CONFIG_BYTES, MAX_CONFIG_FILES, included_files
+from codecompass.scan.git_config import MAX_CONFIG_BYTES, MAX_CONFIG_FILES, included_files, named_files
 from codecompass.units import MIB
 
 MAX_INDEX_BYTES: Final = 1024 * MIB
@@ -17,15 +17,16 @@ _DIRECTORIES: Final = ("", "info", "objects/info", "reftable", "refs")
 _SIZES: Final = {"config": MAX_CONFIG_BYTES, "config.worktree": MAX_CONFIG_BYTES, "index": MAX_INDEX_BYTES}
 
 
-def unsafe_file(git_directory: str, common_directory: str) -> str | None:
-    """Returns a sentence about the file that makes starting git on a repository unsafe, or None."""
+def unsafe_file(git_directory: str, common_directory: str, top: str) -> str | None:
+    """Returns a sentence about the file that makes starting git on a repository unsafe, or None. Git runs at the `top`."""
     directories = tuple(dict.fromkeys((git_directory, common_directory)))
     for directory in directories:
         for path, size in _repository_files(directory):
             reason = _unsafe_reason(path, size)
             if reason is not None:
                 return reason
-    return _unsafe_include([os.path.join(directory, name) for directory in directories for name in ("config", "config.worktree")])
+    configurations = [os.path.join(directory, name) for directory in directories for name in ("config", "config.worktree")]
+    return _unsafe_configuration(configurations, top)
 
 
 def _repository_files(directory: str) -> Iterator[tuple[str, int | None]]:
@@ -39,7 +40,7 @@ def _repository_files(directory: str) -> Iterator[tuple[str, int | None]]:
             continue
 
 
-def _unsafe_include(pending: list[str]) -> str | None:
+def _unsafe_configuration(pending: list[str], top: str) -> str | None:
     seen: set[str] = set()
     while pending:
         path = pending.pop()
@@ -55,7 +56,12 @@ def _unsafe_include(pending: list[str]) -> str | None:
             content = read_regular_file(path, MAX_CONFIG_BYTES, follows_link=True)
         except (OSError, ValueError):
             continue
-        pending.extend(included_files(content.decode("utf-8", "surrogateescape"), path))
+        text = content.decode("utf-8", "surrogateescape")
+        for named in named_files(text, top):
+            reason = _unsafe_reason(named, MAX_CONFIG_BYTES)
+            if reason is not None:
+                return reason
+        pending.extend(included_files(text, path))
     return None
 
 

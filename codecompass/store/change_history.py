@@ -12,7 +12,7 @@ from msgspec import Struct
 from codecompass.scan.git_change_history import NO_HISTORY, ChangeHistory
 from codecompass.store.layout import ProjectLayout, replace_file
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 
 class _Kept(Struct, frozen=True, array_like=True):

@@ -369,9 +369,13 @@ class FactsReader:
         """Returns the files that import one of the packages, or something in one, from outside the workspace; sorted by id."""
         names = frozenset(packages)
         # One pass for all packages: a repository may have hundreds, and each would be compared with each import.
-        rows = self._rows("SELECT spec, file_id FROM imports WHERE target = ''")
-        wanted = {spec for spec in {spec for spec, _ in rows} if not names.isdisjoint(_with_containers(spec, separator))}
-        return sorted({file_id for spec, file_id in rows if spec in wanted}) if wanted else []
+        specs = (spec for (spec,) in self._rows("SELECT DISTINCT spec FROM imports WHERE target = ''"))
+        wanted = [spec for spec in specs if not names.isdisjoint(_with_containers(spec, separator))]
+        found: set[int] = set()
+        for batch in _batches_of(wanted, SQLITE_VARIABLES):
+            statement = f"SELECT DISTINCT file_id FROM imports WHERE target = '' AND spec IN ({_placeholders(batch)})"
+            found.update(file_id for (file_id,) in self._rows(statement, batch))
+        return sorted(found)
 
     def packages(self, ecosystem: str, manifest: str) -> list[PackageRow]:
         """Returns the packages of an ecosystem (`go`, `node`, `cargo`) that files called `manifest` declare, by path."""

@@ -11,7 +11,7 @@ import tantivy
 from codecompass.languages.words import MAX_MARK_BYTES, MAX_TOKEN_BYTES
 
 SCHEMA_VERSION: Final = 10
-PARSER_VERSION: Final = 19
+PARSER_VERSION: Final = 20
 REGISTRY_VERSION: Final = 4
 
 FACTS_TABLES: Final = """

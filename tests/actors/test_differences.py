@@ -224,6 +224,28 @@ def test_a_deleted_file_says_who_still_uses_what_it_had(shop):
     assert gone["RATE"].users_outside == 0
 
 
+def test_a_deleted_module_says_who_names_it_in_front_of_what_it_had(repository):
+    repository.write(
+        {
+            "Cargo.toml": '[package]\nname = "shop"\nversion = "1.0.0"\n',
+            "src/main.rs": "mod notes;\n\nfn main() {\n    say!();\n    notes::write();\n    other::write();\n}\n",
+            "src/flags.rs": "fn read() {\n    crate::notes::write();\n}\n",
+            "src/notes.rs": "pub fn write() {}\n\n#[macro_export]\nmacro_rules! say {\n    () => {};\n}\n",
+            "lib/page.ex": "defmodule Shop.Page do\n  def show(), do: Shop.Html.escape()\nend\n",
+            "lib/html.ex": "defmodule Shop.Html do\n  def escape(), do: :ok\nend\n",
+        }
+    )
+    repository.commit("first")
+    (repository.root / "src/notes.rs").unlink()
+    (repository.root / "lib/html.ex").unlink()
+
+    users = {item.name: [(user.path, user.lines) for user in item.users] for item in answers(repository).items if item.name}
+
+    assert users["write"] == [("src/flags.rs", (2,)), ("src/main.rs", (5,))]
+    assert users["say"] == [("src/main.rs", (4,))]
+    assert users["Html"] == [("lib/page.ex", (2,))]
+
+
 def test_a_prototype_that_is_left_does_not_hide_who_uses_what_is_gone(repository):
     header, source = "int area(int side);\n", "int area(int side)\n{\n    return side * side;\n}\n"
     repository.write({"area.h": header, "area.c": source})

@@ -128,7 +128,7 @@ async def test_a_commit_is_compared_in_the_same_encodings(repository):
     async with open_worker_pool(1) as pool:
         read = [await read_side(changes, LIMITS, pool, is_old=is_old) for is_old in (True, False)]
 
-    (file,) = tree_difference(changes, *read, is_indexed=True).files
+    (file,) = tree_difference(changes, *read).files
     assert file.old.lines == tuple(text.splitlines())
     assert [symbol.name for symbol in file.new.symbols] == ["before", "retry"]
 

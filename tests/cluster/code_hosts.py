@@ -5,13 +5,14 @@ It pages, checks its token, and answers with a rate limit when told to. Each kin
 
 import base64
 import json
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
+
+from tests.support.http_in_thread import serving_in_thread
 
 PAGE = 2
 """Repositories in a page, so that a few of them need several."""
@@ -484,13 +485,6 @@ def code_host(kind: str, repositories: Sequence[Hosted] = (), **fields: Any) -> 
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    host.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
+    with serving_in_thread(Handler) as port:
+        host.port = port
         yield host
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

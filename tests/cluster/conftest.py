@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.cluster.catalog import prepare
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.generations import Generations
-from codecompass.cluster.repositories import Repositories
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.repositories.catalog import prepare
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.serving.generations import Generations
 from codecompass.cluster.stores.opening import open_store
 from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.settings import ClusterSettings

@@ -11,12 +11,14 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.cluster.access import Tokens
-from codecompass.cluster.catalog import prepare
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.repositories import RefHead, Repositories, Repository
-from codecompass.cluster.segments import publish
-from codecompass.cluster.server import LibraryLaunch, LibraryServer, open_library_server, serve_library
+from codecompass.cluster.access.tokens import Tokens
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.indexing.publishing import NewGeneration, publish
+from codecompass.cluster.repositories.catalog import prepare
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.repository import RefHead, Repository
+from codecompass.cluster.serving.http_routes import serve_library
+from codecompass.cluster.serving.server import LibraryLaunch, LibraryServer, open_library_server
 from codecompass.cluster.stores.opening import open_store
 from codecompass.settings import AccessSettings, ClusterSettings, ServerSettings, Settings
 from codecompass.tracing import Traces
@@ -81,11 +83,7 @@ class Organisation:
             published = publish(
                 self.engine,
                 self.store,
-                repo_id=repo_id,
-                generation=generation,
-                previous=None,
-                layout=workspace.layout,
-                project_id=workspace.project_id,
+                NewGeneration(repo_id=repo_id, generation=generation, layout=workspace.layout, project_id=workspace.project_id),
             )
             meta = published.manifest.meta
             head = RefHead(

@@ -1,6 +1,6 @@
 """An engine client that records what is asked."""
 
-from codecompass.cluster.engine import Engine
+from codecompass.cluster.engine.client import Engine
 
 
 class RecordingEngine(Engine):

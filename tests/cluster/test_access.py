@@ -12,26 +12,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 import codecompass.cluster
-from codecompass.cluster.access import (
-    EVERYONE,
-    USED_SECONDS,
-    AccessToken,
-    OutOfScope,
-    Tokens,
-    Unauthorized,
-    Viewer,
-    token_id,
-    visible,
-)
-from codecompass.cluster.authentication import (
+from codecompass.cluster.access.authentication import (
     KNOWN_SECONDS,
     MAX_KNOWN,
     UNKNOWN_SECONDS,
     Authenticator,
     trusted_proxy,
 )
-from codecompass.cluster.calls import EngineCalls
-from codecompass.cluster.engine import Conflict, Document, EngineUnavailable
+from codecompass.cluster.access.tokens import USED_SECONDS, AccessToken, OutOfScope, Tokens, Unauthorized, token_id
+from codecompass.cluster.access.visibility import EVERYONE, Viewer, visible
+from codecompass.cluster.engine.calls import EngineCalls
+from codecompass.cluster.engine.client import Document
+from codecompass.cluster.engine.failures import Conflict, EngineUnavailable
 from codecompass.errors import InvalidInput
 from codecompass.projects.caller import Identity
 from codecompass.settings import AccessSettings
@@ -133,26 +125,25 @@ def test_a_token_ends_when_it_expires():
 
 
 READING = {
-    *("generations", "manifests", "segments", "segment_cache", "segment_store", "summaries", "summary_cache"),
-    *("directory", "opening", "s3"),  # the stores
+    *("repositories.manifests", "indexing.publishing"),
+    *("serving.generations", "serving.segment_cache", "serving.summaries"),
+    *("stores.directory", "stores.opening", "stores.s3", "stores.segment_store"),
 }
 """The modules that read the contents of repositories."""
-
-READERS = READING | {"fetch_and_publish", "sweeping", "worker", "checking", "segment_measures"}
-"""Those modules, those of workers, and those that look whether the store is there. `server` creates them, and passes
-them to `library` only."""
 
 
 @pytest.mark.invariant(of="test_every_question_is_answered_as_if_the_invisible_did_not_exist")
 def test_no_module_of_a_server_reads_past_the_library():
     importing = {
-        path.stem
+        ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
         for path in PACKAGE.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2] in READING
+        if isinstance(node, ast.ImportFrom) and (node.module or "").removeprefix("codecompass.cluster.") in READING
     }
+    of_servers = {name for name in importing - READING if not name.startswith(("indexing.", "stores."))}
 
-    assert importing - READERS == {"library", "server"}
+    # The server creates the readers, and passes them to the library only.
+    assert of_servers == {"serving.library", "serving.server"}
 
 
 # Identification.

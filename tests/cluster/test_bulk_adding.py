@@ -1,15 +1,11 @@
 """Many repositories at once: how lines are read, and that a file can be added again and again."""
 
-import secrets
-from collections.abc import Iterator
-
 import pytest
 
-from codecompass.cluster import bulk_adding
-from codecompass.cluster.bulk_adding import add_several, read_lines
-from codecompass.cluster.catalog import Catalog
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.repositories import Repositories
+from codecompass.cluster.repositories import bulk_adding
+from codecompass.cluster.repositories.bulk_adding import add_several, read_lines
+from codecompass.cluster.repositories.catalog import Catalog
+from codecompass.cluster.repositories.documents import Repositories
 from codecompass.errors import InvalidInput
 
 PROTOCOLS = ("https", "ssh")
@@ -69,14 +65,6 @@ def test_the_same_line_twice_is_one_repository():
 
 
 # on a real cluster
-
-
-@pytest.fixture
-def engine(engine_cluster) -> Iterator[Engine]:
-    client = Engine(engine_cluster.urls, prefix=f"t{secrets.token_hex(5)}", patience=60.0)
-    client.prepare()
-    yield client
-    client.close()
 
 
 @pytest.mark.cluster

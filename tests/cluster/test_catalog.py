@@ -4,11 +4,11 @@ import pytest
 import trio
 import trio.lowlevel
 
-from codecompass.cluster.access import Tokens
-from codecompass.cluster.catalog import Catalog, prepare
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.repositories import Repositories
-from codecompass.cluster.schema import CLUSTER_VERSION
+from codecompass.cluster.access.tokens import Tokens
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.engine.schema import CLUSTER_VERSION
+from codecompass.cluster.repositories.catalog import Catalog, prepare
+from codecompass.cluster.repositories.documents import Repositories
 from tests.cluster.organisation import files_of, organisation, serving_library, url_of
 from tests.transport.http.client import ask, call
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.leases import claim
-from codecompass.cluster.repositories import Repositories
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.leases import claim
 from tests.cli.conftest import CommandLine, Program
 from tests.cluster.code_hosts import Hosted, code_host
 from tests.cluster.git_remote import GitRemote
@@ -90,6 +90,8 @@ def test_a_repository_from_its_addition_to_its_removal(cli, tmp_path):
     remote = GitRemote(tmp_path / "origin", "shop")
     commit = remote.push({"a.py": "def one():\n    pass\n"})
     assert "no index yet" in cli("cluster", "list").err
+    assert "no index yet" in cli("cluster", "status").err
+    assert "no index yet" in cli("cluster", "doctor").out
 
     added = cli("cluster", "add", remote.url, "--group", "web", "--ref", "HEAD", "--json").json
     assert added["is_new"]

@@ -1,18 +1,17 @@
 """What `cluster doctor` finds: each check by the facts that it looks at, and faults of a real cluster."""
 
 import os
-import secrets
 import time
-from collections.abc import Iterator
 
 import pytest
 from msgspec.structs import replace
 
 from codecompass.cluster.diagnosis import Facts, NodeFacts, Watermarks, findings, observed, store_finding
-from codecompass.cluster.engine import Engine, EngineHealth
-from codecompass.cluster.leases import claim, failed
-from codecompass.cluster.repositories import Lease, RefHead, Repositories, Repository, RepositoryFailure
-from codecompass.cluster.schema import FORMAT
+from codecompass.cluster.engine.client import EngineHealth
+from codecompass.cluster.engine.schema import FORMAT
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.leases import claim, failed
+from codecompass.cluster.repositories.repository import Lease, RefHead, Repository, RepositoryFailure
 from codecompass.cluster.stores.checking import LEFT_SECONDS, StoreFacts, check_store
 from codecompass.cluster.stores.opening import open_store
 from codecompass.cluster.stores.segment_store import CHECKED
@@ -189,14 +188,6 @@ def test_a_store_that_forgets_or_garbles_is_found(tmp_path):
 
 
 # on a real cluster
-
-
-@pytest.fixture
-def engine(engine_cluster) -> Iterator[Engine]:
-    client = Engine(engine_cluster.urls, prefix=f"t{secrets.token_hex(5)}", patience=60.0)
-    client.prepare()
-    yield client
-    client.close()
 
 
 def seen(engine, **others):

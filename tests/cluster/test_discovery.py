@@ -1,23 +1,21 @@
 """Repositories of owners at code hosts: what each kind of host lists, and how an organisation's repositories follow that."""
 
-import secrets
 import time
-from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
 from msgspec.structs import replace
 
-from codecompass.cluster.catalog import prepare
-from codecompass.cluster.engine import Engine
+from codecompass.cluster.engine.client import Engine
 from codecompass.cluster.hosts import following
 from codecompass.cluster.hosts.discovery import look
 from codecompass.cluster.hosts.kinds import KINDS
 from codecompass.cluster.hosts.sources import Source, Sources, ended, new_source
 from codecompass.cluster.hosts.watch import ABANDONED_SECONDS, GAP_SECONDS, SourceSchedule
-from codecompass.cluster.moves import finish_moves, move
-from codecompass.cluster.repositories import RefHead, Repositories
-from codecompass.cluster.webhook import lists_otherwise, note_listed
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.moves import finish_moves, move
+from codecompass.cluster.repositories.repository import RefHead
+from codecompass.cluster.serving.webhook import lists_otherwise, note_listed
 from codecompass.errors import InvalidInput
 from codecompass.remote.address import parse_address
 from codecompass.remote.rest import RestClient, ServiceFailed
@@ -178,15 +176,6 @@ def test_a_pause_holds_whoever_asks():
 
 
 # What follows.
-
-
-@pytest.fixture
-def engine(engine_cluster) -> Iterator[Engine]:
-    opened = Engine(engine_cluster.urls, prefix=f"t{secrets.token_hex(6)}", patience=60)
-    prepare(opened)
-    yield opened
-    opened._request("DELETE", f"/{opened.names.all}")
-    opened.close()
 
 
 class Following:

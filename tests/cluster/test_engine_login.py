@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from codecompass.cluster.engine import Engine, EngineUnavailable
-from codecompass.cluster.engine_login import EngineLogin
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.engine.failures import EngineUnavailable
+from codecompass.cluster.engine.login import EngineLogin
 from codecompass.errors import InvalidInput
 from tests.cluster.strange_node import Node
 from tests.support.certificates import self_signed

@@ -17,8 +17,8 @@ import trio
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.cluster.access import token_id
-from codecompass.cluster.engine import Engine
+from codecompass.cluster.access.tokens import token_id
+from codecompass.cluster.engine.client import Engine
 from codecompass.transport.tools import several_projects
 from codecompass.transport.tools.listing import GROUPS as LISTINGS
 from tests.cluster.organisation import GROUPS, Organisation, files_of, organisation, serving_library, url_of

@@ -13,14 +13,17 @@ from pathlib import Path
 import pytest
 import trio
 
-from codecompass.cluster.engine import Engine, EngineUnavailable
-from codecompass.cluster.generations import Generations, ManifestReader
-from codecompass.cluster.leases import Claim, claim
-from codecompass.cluster.repositories import RefHead, Repositories
-from codecompass.cluster.segments import publish
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.engine.failures import EngineUnavailable
+from codecompass.cluster.indexing.publishing import NewGeneration, publish
+from codecompass.cluster.indexing.sweeping import sweep
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.leases import Claim, claim
+from codecompass.cluster.repositories.manifests import ManifestReader
+from codecompass.cluster.repositories.repository import RefHead
+from codecompass.cluster.serving.generations import Generations
 from codecompass.cluster.stores.opening import open_store
 from codecompass.cluster.stores.segment_store import SegmentStore
-from codecompass.cluster.sweeping import sweep
 from codecompass.errors import IndexDamaged, IndexNotReady
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.requests import SearchCode
@@ -138,11 +141,13 @@ class Author:
         published = publish(
             self.engine,
             self.store,
-            repo_id=self.repo_id,
-            generation=generation,
-            previous=None if old is None else self.manifests.manifest(old.generation),
-            layout=self.workspace.layout,
-            project_id=self.workspace.project_id,
+            NewGeneration(
+                repo_id=self.repo_id,
+                generation=generation,
+                previous=None if old is None else self.manifests.manifest(old.generation),
+                layout=self.workspace.layout,
+                project_id=self.workspace.project_id,
+            ),
         )
         meta = published.manifest.meta
         head = RefHead(

@@ -10,25 +10,23 @@ import trio
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 
-from codecompass.cluster import bulk_adding
-from codecompass.cluster.access import Viewer, visible
-from codecompass.cluster.bulk_adding import add_several, read_lines
-from codecompass.cluster.engine import Engine
+from codecompass.cluster.access.visibility import Viewer, visible
+from codecompass.cluster.engine.client import Engine
 from codecompass.cluster.hosts import discovery, following
 from codecompass.cluster.hosts.discovery import WORKING_SECONDS, look
 from codecompass.cluster.hosts.members import group_of_readers
 from codecompass.cluster.hosts.sources import Sources, new_source
 from codecompass.cluster.hosts.watch import ABANDONED_SECONDS, GAP_SECONDS, SourceSchedule, watch_sources
-from codecompass.cluster.moves import finish_moves
-from codecompass.cluster.repositories import Repositories
-from codecompass.cluster.worker_measures import WorkerMeasures
+from codecompass.cluster.indexing.measures import WorkerMeasures
+from codecompass.cluster.repositories import bulk_adding
+from codecompass.cluster.repositories.bulk_adding import add_several, read_lines
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.moves import finish_moves
 from tests.cluster.code_hosts import Hosted, code_host
 from tests.cluster.organisation import files_of, serving_library, url_of
-from tests.cluster.test_discovery import Following, engine
+from tests.cluster.test_discovery import Following
 from tests.support.waiting import until
 from tests.transport.http.client import ask, call
-
-__all__ = ("engine",)
 
 pytestmark = pytest.mark.cluster
 

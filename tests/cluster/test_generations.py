@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.generations import Generations, ManifestReader
-from codecompass.cluster.manifests import Manifest
-from codecompass.cluster.segments import Published, publish
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.indexing.publishing import NewGeneration, Published, publish
+from codecompass.cluster.indexing.sweeping import sweep
+from codecompass.cluster.repositories.manifests import Manifest, ManifestReader
+from codecompass.cluster.serving.generations import Generations
 from codecompass.cluster.stores.segment_store import SegmentStore
-from codecompass.cluster.sweeping import sweep
 from codecompass.errors import IndexDamaged, IndexNotReady
 from codecompass.protocol.metadata import AnswerState
 from codecompass.protocol.replies import SearchCodeReply
@@ -45,11 +45,13 @@ def published(
     return publish(
         engine,
         store,
-        repo_id=repo_id,
-        generation=secrets.token_hex(8),
-        previous=previous,
-        layout=workspace.layout,
-        project_id=workspace.project_id,
+        NewGeneration(
+            repo_id=repo_id,
+            generation=secrets.token_hex(8),
+            previous=previous,
+            layout=workspace.layout,
+            project_id=workspace.project_id,
+        ),
     )
 
 

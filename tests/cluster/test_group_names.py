@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.cluster.repositories import MAX_GROUP_LENGTH, MAX_GROUPS, checked_groups
+from codecompass.cluster.repositories.repository import MAX_GROUP_LENGTH, MAX_GROUPS, checked_groups
 from codecompass.errors import InvalidInput
 
 

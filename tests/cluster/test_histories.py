@@ -11,12 +11,12 @@ import trio
 from msgspec.structs import replace
 
 from codecompass.actors.history_answers import HistoryLimits, answer_from_history
-from codecompass.cluster.access import Tokens
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.generations import ManifestReader
-from codecompass.cluster.histories import is_of_history
-from codecompass.cluster.repositories import Repository
-from codecompass.cluster.worker_home import WorkerHome
+from codecompass.cluster.access.tokens import Tokens
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.indexing.histories import is_of_history
+from codecompass.cluster.indexing.home import WorkerHome
+from codecompass.cluster.repositories.manifests import ManifestReader
+from codecompass.cluster.repositories.repository import Repository
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import SearchCode
 from codecompass.query.commit_question import commit_question
@@ -43,14 +43,18 @@ QUESTIONS = (
 
 @pytest.fixture
 def remote(tmp_path) -> GitRemote:
-    """A history with a rename, a merge, a binary file, and a line that is gone."""
+    """A history with a rename, a merge, a binary file, one that git is told not to compare, and a line that is gone."""
     made = GitRemote(tmp_path / "origin")
     body = "".join(f"def turn_{number}():\n    return common_helper({number})\n" for number in range(9))
-    made.push({"src/a.py": body, ".gitattributes": "* text=auto\n"})
+    made.push({"src/a.py": body, ".gitattributes": "* text=auto\n*.lock -diff\n"})
     for number in range(4):
         commit(made, {f"src/b{number}.py": f"wheel = {number}\n"}, f"Turn wheel {number}\n\nSlowly, with the common wheel.")
     made.git("mv", "src", "lib")
-    commit(made, {"lib/c.py": "gone = common_helper(1)\n", "lib/raw.bin": "\0\1\2"}, "Move everything")
+    commit(
+        made,
+        {"lib/c.py": "gone = common_helper(1)\n", "lib/raw.bin": "\0\1\2", "lib/c.lock": "common_helper = 5\n"},
+        "Move everything",
+    )
     made.git("checkout", "-q", "-b", "side", "HEAD~2")
     commit(made, {"side.py": "common_helper(2)\n"}, "A wheel beside")
     made.git("checkout", "-q", "main")
@@ -134,6 +138,7 @@ async def test_commits_and_changed_lines_are_found_as_beside_a_clone(
 
     expected = [await trio.to_thread.run_sync(in_clone, remote.work, each) for each in QUESTIONS]
     assert [commits(each) for each in found] == [commits(each) for each in expected]
+    assert not any(".lock" in str(each.get("changed_lines")) for each in commits(found[3])), "as the attributes say"
     assert [commits(each) != [] for each in expected] == [True] * 5 + [False] + [True] * 2
     for number, each in enumerate(of_all):
         assert [without_project(hit) for hit in commits(each)] == commits(found[number])

@@ -5,10 +5,11 @@ import time
 import pytest
 from structlog.testing import capture_logs
 
-from codecompass.cluster.access import AccessToken, Viewer, visible
-from codecompass.cluster.authentication import Authenticator, trusted_proxy
-from codecompass.cluster.calls import EngineCalls
-from codecompass.cluster.engine import EngineUnavailable
+from codecompass.cluster.access.authentication import Authenticator, trusted_proxy
+from codecompass.cluster.access.tokens import AccessToken
+from codecompass.cluster.access.visibility import Viewer, visible
+from codecompass.cluster.engine.calls import EngineCalls
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.hosts.kinds import KINDS
 from codecompass.cluster.hosts.members import ANYBODY, KNOWN_SECONDS, Member, ReaderGroups, group_of_readers
 from codecompass.errors import InvalidInput
@@ -18,9 +19,7 @@ from codecompass.settings import AccessSettings
 from codecompass.transport.http.request import HttpRefusal
 from tests.cluster.code_hosts import PROJECT, CodeHost, Hosted, acl, code_host, rules
 from tests.cluster.test_access import heading
-from tests.cluster.test_discovery import Following, engine, listed
-
-__all__ = ("engine",)
+from tests.cluster.test_discovery import Following, listed
 
 cluster = pytest.mark.cluster
 every_kind = pytest.mark.parametrize("kind", sorted(KINDS))

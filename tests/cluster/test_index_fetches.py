@@ -7,9 +7,9 @@ import pytest
 import trio
 import trio.testing
 
-from codecompass.cluster import index_fetches
-from codecompass.cluster.engine import EngineUnavailable
-from codecompass.cluster.index_fetches import IndexFetches
+from codecompass.cluster.engine.failures import EngineUnavailable
+from codecompass.cluster.serving import index_fetches
+from codecompass.cluster.serving.index_fetches import IndexFetches
 from codecompass.errors import IndexDamaged
 from tests.support.waiting import until
 

@@ -10,7 +10,7 @@ import trio
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 
-from codecompass.cluster import calls
+from codecompass.cluster.engine import calls
 from codecompass.settings import ClusterSettings, ServerSettings, Settings
 from tests.cluster.organisation import files_of, serving_library, url_of
 from tests.support.waiting import until
@@ -57,7 +57,7 @@ async def test_each_answer_is_a_line_of_the_audit_without_the_question(house, tm
 
 
 async def test_a_question_is_in_the_audit_if_that_is_wanted(tmp_path, monkeypatch):
-    monkeypatch.setattr(calls.EngineCalls.run, "__defaults__", (0.5,))
+    monkeypatch.setattr(calls, "LOOKUP_SECONDS", 0.5)
     access = {"trusted_proxies": ("127.0.0.1/32",), "user_header": "X-User", "audit_queries": True}
     with closed_port() as port, capture_logs() as logs:
         async with serving_library(settings_at(port, **access), tmp_path / "cache", n_ready=0) as served:
@@ -173,13 +173,12 @@ async def test_what_would_index_says_who_does(house, tmp_path):
             await said(served, headers, tool, workspace="alpha", **more)
             for tool, more in (("index_repo", {}), ("sync_repo", {}), ("index_repository", {"repo_path": "/x"}))
         ]
-        compared = await said(served, headers, "diff_context", workspace="alpha")
         tools = (await ask(served.port, "POST", "/", message("tools/list"), **headers)).json()["result"]["tools"]
 
-    assert {each["error"]["code"] for each in (*answers, compared)} == {"not_here"}
+    assert {each["error"]["code"] for each in answers} == {"not_here"}
     assert all("cluster add" in each["error"]["message"] for each in answers)
-    assert not {each["name"] for each in tools} & {"index_repo", "sync_repo", "index_repository", "diff_context"}
-    assert {"search_code", "list_refs", "read_file", "health_check"} <= {each["name"] for each in tools}
+    assert not {each["name"] for each in tools} & {"index_repo", "sync_repo", "index_repository"}
+    assert {"search_code", "diff_context", "list_refs", "read_file", "health_check"} <= {each["name"] for each in tools}
 
 
 @cluster
@@ -289,8 +288,7 @@ def settings_at(port, **access):
 @pytest.mark.parametrize("engine", [closed_port, silent_port])
 async def test_without_its_engine_a_server_says_so_in_time_and_goes_on(engine, tmp_path, monkeypatch):
     """With more requests than threads, those that wait for a thread wait no longer than the others."""
-    monkeypatch.setattr(calls.EngineCalls.run, "__defaults__", (0.5,))
-    monkeypatch.setattr(calls.EngineCalls.run_shared, "__defaults__", (0.5,))
+    monkeypatch.setattr(calls, "LOOKUP_SECONDS", 0.5)
     proxy = {"trusted_proxies": ("127.0.0.1/32",), "user_header": "X-User", "groups_header": "X-Groups"}
     answers, healths = [], []
     with engine() as port:
@@ -335,8 +333,7 @@ async def test_an_engine_that_hangs_costs_its_questions_and_is_asked_again(break
     question = call("search_code", {"query": "wheels", "workspace": "alpha"})
     async with serving_library(house.settings(), tmp_path / "cache") as served:
         before = await ask(served.port, "POST", "/", question, **headers)
-        monkeypatch.setattr(calls.EngineCalls.run_shared, "__defaults__", (0.5,))
-        monkeypatch.setattr(calls.EngineCalls.run, "__defaults__", (0.5,))
+        monkeypatch.setattr(calls, "LOOKUP_SECONDS", 0.5)
         served.server.libraries._listed_until = float("-inf")
         for node in breakable_cluster.nodes:
             node.pause()

@@ -10,7 +10,8 @@ import trio
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 
-from codecompass.cluster.access import MAX_SESSIONS, AccessToken, token_id
+from codecompass.cluster.access.tokens import MAX_SESSIONS, AccessToken, token_id
+from codecompass.cluster.engine.documents import Documents
 from tests.cluster.identity_provider import identity_provider
 from tests.cluster.organisation import files_of, serving_library
 from tests.cluster.page_client import COOKIE, NAVIGATION, ORIGIN, PageBrowser
@@ -178,7 +179,8 @@ async def test_a_session_with_a_token_has_its_groups_and_ends_with_it(house, tmp
         browser = await with_token(house, served)
         seen = [await browser.html("/ui/projects")]
         [known] = [each for each in house.tokens.listed() if each.token.name == "anna" and not each.token.is_session]
-        house.tokens._update(known.id, lambda token: replace(token, groups=("blue",)))
+        tokens = Documents(house.engine, house.engine.names.access, AccessToken, "token")
+        tokens.update(known.id, lambda token: replace(token, groups=("blue",)))
         forget_tokens(*served)
         seen.append(await browser.html("/ui/projects"))
         house.tokens.revoke(known.id)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from codecompass.cluster.access import token_id
+from codecompass.cluster.access.tokens import token_id
 from tests.cluster.identity_provider import identity_provider
 from tests.cluster.organisation import serving_library
 from tests.ui.browsing import CHROMIUM, browser_tools, other_site

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from codecompass.cluster import calls
+from codecompass.cluster.engine import calls
 from codecompass.cluster.page.own_requests import PageAddress, page_address, safe_target, with_lines
 from codecompass.cluster.page.permalinks import mark_of
 from codecompass.cluster.page.sessions import Attempt, Cookies, attempt_of, new_attempt
@@ -43,7 +43,7 @@ FETCH = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors", "Sec-Fetch-D
 @pytest.fixture
 async def away(tmp_path, monkeypatch):
     """A browser at a server whose engine is away, without a provider."""
-    monkeypatch.setattr(calls.EngineCalls.run, "__defaults__", (2.0,))
+    monkeypatch.setattr(calls, "LOOKUP_SECONDS", 2.0)
     with closed_port() as port:
         async with serving_library(settings_at(port, **PAGE), tmp_path / "cache", n_ready=0) as served:
             yield PageBrowser(served.port)
@@ -84,7 +84,7 @@ async def test_there_is_no_page_unless_its_address_is_set(tmp_path):
 
 
 def test_a_server_loads_nothing_of_the_page_before_somebody_opens_it():
-    code = "import sys, codecompass.cluster.server; print(*sys.modules)"
+    code = "import sys, codecompass.cluster.serving.http_routes; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
 
     assert "codecompass.cluster.page.door" in loaded

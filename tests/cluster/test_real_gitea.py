@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from codecompass.cluster.hosts import members, watch
 from codecompass.cluster.hosts.sources import Sources, new_source
-from codecompass.cluster.repositories import Repositories
-from codecompass.cluster.worker import run_worker
+from codecompass.cluster.indexing.worker import run_worker
+from codecompass.cluster.repositories.documents import Repositories
 from codecompass.settings import IndexSettings
 from codecompass.store.layout import HomeLayout
 from tests.cluster.organisation import Organisation, serving_library

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from codecompass.cluster.engine import Engine, EngineRefused, EngineUnavailable
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.engine.failures import EngineRefused, EngineUnavailable
 from tests.cluster.strange_node import Node
 
 RECOVERING = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from codecompass.cluster.remote_refs import MAX_REFS, listing_patterns, parse_listing, select_refs
+from codecompass.cluster.indexing.remote_refs import MAX_REFS, listing_patterns, parse_listing, select_refs
 
 A, B, C, D = ("a" * 40, "b" * 40, "c" * 40, "d" * 40)
 

@@ -12,8 +12,8 @@ import pytest
 import trio
 from msgspec.structs import replace
 
-from codecompass.cluster.remote_refs import Selection, select_refs
-from codecompass.cluster.remotes import MAX_PACKS, Mirror, RemoteError, RemoteLimits, list_remote
+from codecompass.cluster.indexing.remote_refs import Selection, select_refs
+from codecompass.cluster.indexing.remotes import MAX_PACKS, Mirror, RemoteError, RemoteLimits, list_remote
 from codecompass.scan.git_repository import run_git
 from codecompass.scan.git_revisions import resolve_commit
 from codecompass.units import KIB

@@ -9,10 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from msgspec.structs import replace
 
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.leases import Claim, LeaseLost, claim, failed
-from codecompass.cluster.repositories import RefHead, Repositories, Repository
-from codecompass.cluster.webhook import note_pushed
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.leases import Claim, LeaseLost, claim, failed
+from codecompass.cluster.repositories.repository import RefHead, Repository
+from codecompass.cluster.serving.webhook import note_pushed
 from codecompass.errors import InvalidInput, ProjectNotFound
 
 pytestmark = [

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from codecompass.cluster.access import Viewer
-from codecompass.cluster.generations import Generations
-from codecompass.cluster.library import Libraries
-from codecompass.cluster.repositories import Repositories
+from codecompass.cluster.access.visibility import Viewer
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.serving.generations import Generations
+from codecompass.cluster.serving.library import Libraries
 from tests.cluster.organisation import files_of
 from tests.cluster.recording import RecordingEngine
 

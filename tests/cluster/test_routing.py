@@ -1,8 +1,8 @@
 """What a viewer sees of the repositories is made once a list, and names lead to the same repositories as without that."""
 
-from codecompass.cluster.access import Viewer, visible
-from codecompass.cluster.repositories import Repository
-from codecompass.cluster.routing import MAX_KEPT, KeptViews, VisibleRepositories, named, select, visible_repositories
+from codecompass.cluster.access.visibility import Viewer, visible
+from codecompass.cluster.repositories.repository import Repository
+from codecompass.cluster.serving.routing import MAX_KEPT, KeptViews, VisibleRepositories, named, select, visible_repositories
 
 RED = Viewer("ada", frozenset({"red"}))
 BLUE = Viewer("bob", frozenset({"blue"}))

@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 from msgspec.structs import replace
 
-from codecompass.cluster.schema import FORMAT
+from codecompass.cluster.engine.schema import FORMAT
 from codecompass.cluster.stores.opening import open_store
 from codecompass.cluster.stores.s3 import PAGE, PART_BYTES
 from codecompass.cluster.stores.segment_store import ObjectMissing, StoreUnavailable

@@ -3,8 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
-from codecompass.cluster.repositories import Lease, RefHead, Repository, RepositoryFailure
-from codecompass.cluster.schedule import ChangeTimes, Schedule, Times
+from codecompass.cluster.indexing.schedule import ChangeTimes, Schedule, Times
+from codecompass.cluster.repositories.repository import Lease, RefHead, Repository, RepositoryFailure
 
 pytestmark = pytest.mark.invariant(
     "Clocks of different machines are never compared: a lease counts as abandoned when an observer has seen no change"

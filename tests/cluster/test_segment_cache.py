@@ -5,9 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from codecompass.cluster.manifests import FACTS_FILE, Manifest
-from codecompass.cluster.segment_cache import FETCHES, SegmentCache
-from codecompass.cluster.segments import WORDS, facts_files, remove_segments, write_segments
+from codecompass.cluster.indexing.publishing import WORDS, NewGeneration, write_generation
+from codecompass.cluster.indexing.sweeping import remove_segments
+from codecompass.cluster.repositories.manifests import FACTS_FILE, Manifest
+from codecompass.cluster.serving.segment_cache import FETCHES, SegmentCache
 from codecompass.cluster.stores.segment_store import StoreUnavailable
 from codecompass.errors import IndexDamaged
 from codecompass.protocol.metadata import AnswerState
@@ -15,7 +16,6 @@ from codecompass.protocol.requests import LocateSymbol, SearchCode
 from codecompass.query.locate import locate_symbol
 from codecompass.query.search import search_code
 from codecompass.store.facts import FactsReader
-from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 from codecompass.store.snapshot import Snapshot
 from codecompass.units import GIB
 from tests.cluster.kept_stores import CountingStore
@@ -56,30 +56,14 @@ def cache(store, tmp_path) -> Iterator[SegmentCache]:
 
 
 def published(store, workspace, generation="a1", previous: Manifest | None = None, repo_id=REPO) -> Manifest:
-    with workspace.index.snapshot() as snapshot:
-        scratch = workspace.home / "scratch"
-        scratch.mkdir(exist_ok=True)
-        written = write_segments(
-            store,
-            repo_id=repo_id,
-            generation=generation,
-            snapshot=snapshot,
-            layout=workspace.layout,
-            facts=facts_files(workspace.layout),
-            previous=() if previous is None else previous.segments,
-            scratch=scratch,
-            checkpoint=lambda: None,
-        )
-        return Manifest(
-            generation=generation,
-            repo_id=repo_id,
-            project_id=workspace.project_id,
-            made_at=0.0,
-            meta=snapshot.meta,
-            schema_version=SCHEMA_VERSION,
-            parser_version=PARSER_VERSION,
-            segments=written.files,
-        )
+    new = NewGeneration(
+        repo_id=repo_id,
+        generation=generation,
+        layout=workspace.layout,
+        project_id=workspace.project_id,
+        previous=previous,
+    )
+    return write_generation(store, new).manifest
 
 
 def answers(snapshot: Snapshot) -> list[object]:

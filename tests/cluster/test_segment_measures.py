@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 import trio
 
-from codecompass.cluster import segment_measures
-from codecompass.cluster.manifests import FACTS_FILE
-from codecompass.cluster.segment_cache import SegmentCache
-from codecompass.cluster.segment_measures import MeasuredStore, StoreMeasures, watch_store
-from codecompass.cluster.segments import WORDS
+from codecompass.cluster.indexing.publishing import WORDS
+from codecompass.cluster.repositories.manifests import FACTS_FILE
+from codecompass.cluster.serving.segment_cache import SegmentCache
 from codecompass.cluster.stores.directory import DirectoryStore
+from codecompass.cluster.stores.measures import MeasuredStore, StoreMeasures, watch_store
 from codecompass.cluster.stores.segment_store import ObjectMissing, StoreUnavailable
 from codecompass.errors import IndexDamaged
 from codecompass.settings import ClusterSettings
@@ -110,7 +109,7 @@ def test_bytes_are_counted_and_every_use_that_the_store_does_not_answer(shared: 
 
 
 async def test_the_loss_of_the_store_and_its_return_are_known_without_a_question(shared: Path, monkeypatch):
-    monkeypatch.setattr(segment_measures, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr("codecompass.cluster.stores.measures.LOOK_SECONDS", 0.001)
     measures = StoreMeasures()
 
     def is_available() -> float | None:
@@ -131,8 +130,8 @@ async def test_the_loss_of_the_store_and_its_return_are_known_without_a_question
 
 
 async def test_a_store_that_hangs_is_away_and_takes_one_thread(shared: Path, monkeypatch):
-    monkeypatch.setattr(segment_measures, "LOOK_SECONDS", 0.001)
-    monkeypatch.setattr(segment_measures, "PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr("codecompass.cluster.stores.measures.LOOK_SECONDS", 0.001)
+    monkeypatch.setattr("codecompass.cluster.stores.measures.PATIENCE_SECONDS", 0.01)
     goes_on, asked = threading.Event(), []
 
     class Hanging(DirectoryStore):

@@ -8,7 +8,7 @@ import sys
 import pytest
 from msgspec.structs import replace
 
-from codecompass.cluster.schema import FORMAT
+from codecompass.cluster.engine.schema import FORMAT
 from codecompass.cluster.stores.directory import DirectoryStore
 from codecompass.cluster.stores.opening import open_store
 from codecompass.cluster.stores.s3 import S3Store
@@ -214,7 +214,7 @@ def test_a_setting_that_cannot_be_used_is_named(given, advice):
 
 def test_the_client_of_s3_is_loaded_for_a_bucket_alone(tmp_path):
     code = (
-        "import sys; from codecompass.cluster.stores.opening import open_store; import codecompass.cluster.server\n"
+        "import sys; from codecompass.cluster.stores.opening import open_store; import codecompass.cluster.serving.http_routes\n"
         "from codecompass.settings import ClusterSettings\n"
         f"open_store(ClusterSettings(segments={str(tmp_path)!r})); assert 'obstore' not in sys.modules\n"
         "sys.modules['obstore'] = None\n"

@@ -3,18 +3,13 @@
 import pytest
 from msgspec.structs import replace
 
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.generations import Generations, ManifestReader
-from codecompass.cluster.repositories import Repository
+from codecompass.cluster.repositories.repository import Repository
 from codecompass.cluster.stores.opening import open_store
 from codecompass.cluster.stores.segment_store import SegmentStore
 from tests.cluster.git_remote import GitRemote
-from tests.cluster.working import until, working
+from tests.cluster.working import MANY, has, keys_of, names_in, until, working
 
 pytestmark = pytest.mark.cluster
-
-MANY = {f"pkg/m{number}.py": f"def f{number}():\n    return {number}\n" for number in range(60)}
-"""Enough files for an index to begin as a fork of another."""
 
 
 @pytest.fixture
@@ -29,26 +24,8 @@ def remote(tmp_path) -> GitRemote:
     return made
 
 
-def has(repository: Repository | None, commit: str) -> bool:
-    return repository is not None and "main" in repository.heads and repository.heads["main"].commit == commit
-
-
 def is_swept(repository: Repository | None, commit: str) -> bool:
     return has(repository, commit) and repository.lease is None and not repository.is_pending and not repository.retired
-
-
-def names_in(generations: Generations, repository: Repository) -> set[str]:
-    """Returns the definitions that a reader sees; asserts that each file has its text."""
-    with generations.snapshot(repository.heads["main"].generation) as snapshot:
-        files = snapshot.facts.files()
-        for file in files:
-            assert snapshot.text.file_chunks(file.id), file.path
-        return {symbol.name for file in files for symbol in snapshot.facts.symbols_in_file(file.id)}
-
-
-def needed(engine: Engine, repository: Repository) -> list[str]:
-    """Returns the keys of all objects of the newest generation."""
-    return sorted({file.key for file in ManifestReader(engine).manifest(repository.heads["main"].generation).segments})
 
 
 async def test_the_store_has_the_newest_generation_and_nothing_else(
@@ -59,11 +36,11 @@ async def test_the_store_has_the_newest_generation_and_nothing_else(
     async with working(engine, tmp_path / "home", store=kept.settings):
         first = await until(repositories, added.repo_id, lambda now: now is not None and bool(now.heads))
         assert names_in(generations, first) == {f"f{number}" for number in range(60)}
-        before = needed(engine, first)
+        before = keys_of(engine, first)
         commit = remote.push({"b.py": "def two():\n    pass\n", "pkg/m7.py": None})
         second = await until(repositories, added.repo_id, lambda now: is_swept(now, commit))
 
-    after = needed(engine, second)
+    after = keys_of(engine, second)
     assert names_in(generations, second) == {"two", *(f"f{number}" for number in range(60) if number != 7)}
     assert store.keys(added.repo_id) == after
     assert set(before) & set(after), "a commit writes only what differs"

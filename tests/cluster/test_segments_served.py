@@ -9,9 +9,10 @@ import pytest
 import trio
 from msgspec.structs import replace
 
-from codecompass.cluster import index_fetches
-from codecompass.cluster.generations import Generations, ManifestReader
-from codecompass.cluster.segments import WORDS
+from codecompass.cluster.indexing.publishing import WORDS
+from codecompass.cluster.repositories.manifests import ManifestReader
+from codecompass.cluster.serving import index_fetches
+from codecompass.cluster.serving.generations import Generations
 from codecompass.errors import InvalidInput
 from codecompass.settings import ClusterSettings
 from tests.cluster.organisation import Organisation, files_of, organisation, serving_library
@@ -108,7 +109,7 @@ async def test_a_store_that_hangs_costs_the_questions_that_need_it_and_not_those
     headers = await filled(house)
     is_released = threading.Event()
     blocks = type(house.store).blocks
-    monkeypatch.setattr("codecompass.cluster.answers.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("codecompass.cluster.serving.answers.GRACE_SECONDS", 0.0)
     async with serving_library(house.settings(), tmp_path / "cache") as served:
         await said(served, headers, "search_code", query="turn_alpha", mode="literal", workspace="alpha")
 

@@ -7,11 +7,12 @@ import pytest
 import trio
 from structlog.testing import capture_logs
 
-from codecompass.cluster.access import Tokens, Unauthorized, Viewer, token_id
-from codecompass.cluster.authentication import Authenticator
-from codecompass.cluster.calls import EngineCalls
+from codecompass.cluster.access.authentication import Authenticator
+from codecompass.cluster.access.sign_in import Pending, ProviderUnavailable, SignedIn, SignIn, SignInRefused, sign_in
+from codecompass.cluster.access.tokens import Tokens, Unauthorized, token_id
+from codecompass.cluster.access.visibility import Viewer
+from codecompass.cluster.engine.calls import EngineCalls
 from codecompass.cluster.hosts.members import Member, ReaderGroups
-from codecompass.cluster.sign_in import Pending, ProviderUnavailable, SignedIn, SignIn, SignInRefused, sign_in
 from codecompass.errors import InvalidInput
 from codecompass.projects.caller import Identity
 from codecompass.settings import AccessSettings

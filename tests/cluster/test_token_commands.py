@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from codecompass.cluster.access import token_id
-from codecompass.cluster.engine import Engine
+from codecompass.cluster.access.tokens import token_id
+from codecompass.cluster.engine.client import Engine
 from tests.cli.conftest import CommandLine, Program
 from tests.cluster.git_remote import GitRemote
 from tests.cluster.test_commands import DEADLINE_SECONDS, cli, until

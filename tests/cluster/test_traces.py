@@ -1,20 +1,17 @@
 """Traces of an organisation's server and of its workers, as a collector gets them."""
 
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
 from codecompass import trace_export
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.repositories import Repositories
-from codecompass.cluster.worker_measures import WorkerMeasures
+from codecompass.cluster.indexing.measures import WorkerMeasures
 from codecompass.settings import TraceSettings
 from codecompass.trace_export import ExportedTraces
 from tests.cluster.git_remote import GitRemote
 from tests.cluster.organisation import files_of, organisation, serving_library
-from tests.cluster.working import LIMITS, until, working
+from tests.cluster.working import until, working
 from tests.support.collector import Collector, SeenSpan, collector
 from tests.support.waiting import until as until_so
 from tests.transport.http.client import ask, call
@@ -92,28 +89,21 @@ async def test_a_question_to_all_shows_who_asked_what_was_chosen_and_what_each_p
         assert not [each for each in within(there, other) if "codecompass.repository" in each.values]
 
 
-async def test_the_turn_of_a_worker_shows_its_parts_and_a_failed_one_how_it_ended(engine_cluster, tmp_path):
-    engine = Engine(engine_cluster.urls, prefix=f"t{secrets.token_hex(5)}", patience=60.0)
-    engine.prepare()
-    try:
-        repositories = Repositories(engine, LIMITS.protocols)
-        remote = GitRemote(tmp_path / "origin")
-        remote.push({"a.py": "def one():\n    pass\n"})
-        good = repositories.add(remote.url).repository
-        bad = repositories.add(f"{remote.url}-missing").repository
-        with collector() as there:
-            with recording(there, "codecompass-worker") as traces:
-                measures = WorkerMeasures(traces)
-                async with working(engine, tmp_path / "home", measures=measures, traces=traces):
-                    await until(repositories, good.repo_id, lambda now: now is not None and bool(now.heads))
-                    await until(repositories, bad.repo_id, lambda now: now is not None and now.failures > 0)
-                    await until_so(lambda: measures.counted("turn", "failed") and measures.counted("turn", "done"))
-            turns = {each.values["codecompass.repository"]: each for each in there.named("turn")}
-            done, failed = turns[good.name], turns[bad.name]
-            parts = [each for each in there.spans if each.parent == done.span_id]
-    finally:
-        engine._request("DELETE", f"/{engine.names.all}")
-        engine.close()
+async def test_the_turn_of_a_worker_shows_its_parts_and_a_failed_one_how_it_ended(engine, repositories, tmp_path):
+    remote = GitRemote(tmp_path / "origin")
+    remote.push({"a.py": "def one():\n    pass\n"})
+    good = repositories.add(remote.url).repository
+    bad = repositories.add(f"{remote.url}-missing").repository
+    with collector() as there:
+        with recording(there, "codecompass-worker") as traces:
+            measures = WorkerMeasures(traces)
+            async with working(engine, tmp_path / "home", measures=measures, traces=traces):
+                await until(repositories, good.repo_id, lambda now: now is not None and bool(now.heads))
+                await until(repositories, bad.repo_id, lambda now: now is not None and now.failures > 0)
+                await until_so(lambda: measures.counted("turn", "failed") and measures.counted("turn", "done"))
+        turns = {each.values["codecompass.repository"]: each for each in there.named("turn")}
+        done, failed = turns[good.name], turns[bad.name]
+        parts = [each for each in there.spans if each.parent == done.span_id]
 
     assert (done.service, done.values["codecompass.outcome"], failed.values["codecompass.outcome"]) == (
         "codecompass-worker",

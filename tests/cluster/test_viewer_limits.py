@@ -6,9 +6,9 @@ import pytest
 import trio
 from structlog.testing import capture_logs
 
-from codecompass.cluster import viewer_limits
-from codecompass.cluster.access import Viewer
-from codecompass.cluster.viewer_limits import TooManyRequests, ViewerLimits
+from codecompass.cluster.access import viewer_limits
+from codecompass.cluster.access.viewer_limits import TooManyRequests, ViewerLimits
+from codecompass.cluster.access.visibility import Viewer
 from codecompass.settings import AccessSettings
 from tests.cluster.organisation import serving_library
 from tests.cluster.test_library_server import closed_port, settings_at

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from codecompass.cluster.webhook import MAX_MESSAGE_BYTES, is_genuine, pushed_urls
+from codecompass.cluster.serving.webhook import MAX_MESSAGE_BYTES, is_genuine, pushed_urls
 from codecompass.errors import InvalidInput
 
 BODY = b'{"repository": {}}'

@@ -11,20 +11,16 @@ import pytest
 import trio
 from structlog.testing import capture_logs
 
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.generations import Generations, ManifestReader
-from codecompass.cluster.leases import LeaseLost
-from codecompass.cluster.repositories import Repository
-from codecompass.cluster.sweeping import sweep
-from codecompass.cluster.worker_home import WorkerHome
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.indexing.home import WorkerHome
+from codecompass.cluster.indexing.sweeping import sweep
+from codecompass.cluster.repositories.leases import LeaseLost
+from codecompass.cluster.repositories.repository import Repository
 from codecompass.store.layout import HomeLayout
 from tests.cluster.git_remote import GitRemote
-from tests.cluster.working import until, worker_process, working
+from tests.cluster.working import MANY, has, keys_of, names_in, until, worker_process, working
 
 pytestmark = pytest.mark.cluster
-
-MANY = {f"pkg/m{number}.py": f"def f{number}():\n    return {number}\n" for number in range(60)}
-"""Enough files for an index to begin as a fork of another."""
 
 
 @pytest.fixture
@@ -39,26 +35,8 @@ def home(tmp_path) -> Path:
     return tmp_path / "home"
 
 
-def has(repository: Repository | None, commit: str, ref: str = "main") -> bool:
-    return repository is not None and ref in repository.heads and repository.heads[ref].commit == commit
-
-
 def is_idle(repository: Repository | None) -> bool:
     return repository is not None and not repository.is_pending and repository.lease is None
-
-
-def names_in(generations: Generations, repository: Repository, ref: str = "main") -> set[str]:
-    """Returns the definitions that a reader of the ref sees; asserts that each of its files has chunks in the text index."""
-    with generations.snapshot(repository.heads[ref].generation) as snapshot:
-        files = snapshot.facts.files()
-        for file in files:
-            assert snapshot.text.file_chunks(file.id), file.path
-        return {symbol.name for file in files for symbol in snapshot.facts.symbols_in_file(file.id)}
-
-
-def needed(engine: Engine, repository: Repository, ref: str = "main") -> list[str]:
-    """Returns the keys of all objects of the newest generation."""
-    return sorted({file.key for file in ManifestReader(engine).manifest(repository.heads[ref].generation).segments})
 
 
 def manifests_in(engine: Engine, repo_id: str) -> set[str]:
@@ -223,7 +201,7 @@ async def test_what_is_replaced_is_removed_after_the_grace_and_what_answers_stay
 
     head = now.heads["main"].generation
     assert manifests_in(engine, added.repo_id) == {head}
-    assert store.keys(added.repo_id) == needed(engine, now)
+    assert store.keys(added.repo_id) == keys_of(engine, now)
     assert "b3" in names_in(generations, now)
 
 
@@ -236,7 +214,7 @@ async def test_a_rebuild_uses_nothing_of_what_is_there(engine, repositories, rem
         repositories.note_changed(added.repo_id)
         third = await until(repositories, added.repo_id, is_idle)
 
-    assert all(key.split("/")[1] == second.heads["main"].generation for key in needed(engine, second))
+    assert all(key.split("/")[1] == second.heads["main"].generation for key in keys_of(engine, second))
     assert first.heads["main"].generation != second.heads["main"].generation
     assert third.heads == second.heads
     assert names_in(generations, second) == {"one"}
@@ -360,7 +338,7 @@ async def test_workers_that_are_killed_at_any_moment_leave_nothing_half_seen(
     assert {f"n{number}" for number in range(6)} | {f"changed{number}" for number in range(6)} <= names_in(generations, now)
     assert len({commit for commit, _ in seen}) == len(seen)
     assert manifests_in(engine, added.repo_id) == {now.heads["main"].generation}
-    assert store.keys(added.repo_id) == needed(engine, now)
+    assert store.keys(added.repo_id) == keys_of(engine, now)
 
 
 @pytest.mark.invariant(of="test_a_stalled_worker_is_replaced_and_can_make_nothing_visible_when_it_goes_on")

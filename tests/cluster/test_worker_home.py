@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from codecompass.cluster.worker_home import WorkerHome
+from codecompass.cluster.indexing.home import WorkerHome
 from codecompass.errors import IndexInProgress
 from codecompass.store.housekeeping import remove_everything
 from codecompass.store.layout import HomeLayout

@@ -1,16 +1,11 @@
 """The metrics of a worker: of its work, and of the repositories as it has last read them."""
 
-import secrets
-
 import pytest
 
-from codecompass.cluster import worker_measures
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.repositories import Lease, RefHead, Repositories, Repository, RepositoryFailure
-from codecompass.cluster.schema import index_bodies
-from codecompass.cluster.worker_measures import WorkerMeasures
+from codecompass.cluster.indexing.measures import WorkerMeasures
+from codecompass.cluster.repositories.repository import Lease, RefHead, Repository, RepositoryFailure
 from tests.cluster.git_remote import GitRemote
-from tests.cluster.working import LIMITS, until, working
+from tests.cluster.working import until, working
 from tests.support.waiting import until as until_so
 from tests.transport.http.test_metrics import samples
 
@@ -65,7 +60,7 @@ def test_repositories_are_counted_by_what_they_wait_for():
 
 
 def test_of_too_many_repositories_those_in_trouble_are_named(monkeypatch):
-    monkeypatch.setattr(worker_measures, "MAX_NAMED", 2)
+    monkeypatch.setattr("codecompass.cluster.indexing.measures.MAX_NAMED", 2)
     measures = WorkerMeasures()
     measures.looked((INDEXED, WAITING, FAILING))
 
@@ -98,29 +93,19 @@ def test_work_is_counted_by_how_it_ended():
 
 
 @pytest.mark.cluster
-async def test_a_worker_counts_what_it_does(engine_cluster, tmp_path):
-    engine = Engine(engine_cluster.urls, prefix=f"t{secrets.token_hex(5)}", patience=60.0)
-    engine.prepare()
-    try:
-        repositories = Repositories(engine, LIMITS.protocols)
-        remote = GitRemote(tmp_path / "origin")
-        remote.push({"a.py": "def one():\n    pass\n"})
-        good = repositories.add(remote.url).repository
-        bad = repositories.add(f"{remote.url}-missing").repository
-        measures = WorkerMeasures()
-        async with working(engine, tmp_path / "home", measures=measures):
-            await until(repositories, good.repo_id, lambda now: now is not None and bool(now.heads))
-            await until(repositories, bad.repo_id, lambda now: now is not None and now.failures > 0)
-            await until(
-                repositories, good.repo_id, lambda _: measures.counted("turn", "failed") and measures.counted("turn", "done")
-            )
-            # Both are looked at in the background.
-            await until_so(lambda: {SEEN_DISK, SEEN_STORE} <= page(measures).keys())
-        found = page(measures)
-    finally:
-        for index in index_bodies(engine.names):
-            engine._request("DELETE", f"/{index}")
-        engine.close()
+async def test_a_worker_counts_what_it_does(engine, repositories, tmp_path):
+    remote = GitRemote(tmp_path / "origin")
+    remote.push({"a.py": "def one():\n    pass\n"})
+    good = repositories.add(remote.url).repository
+    bad = repositories.add(f"{remote.url}-missing").repository
+    measures = WorkerMeasures()
+    async with working(engine, tmp_path / "home", measures=measures):
+        await until(repositories, good.repo_id, lambda now: now is not None and bool(now.heads))
+        await until(repositories, bad.repo_id, lambda now: now is not None and now.failures > 0)
+        await until(repositories, good.repo_id, lambda _: measures.counted("turn", "failed") and measures.counted("turn", "done"))
+        # Both are looked at in the background.
+        await until_so(lambda: {SEEN_DISK, SEEN_STORE} <= page(measures).keys())
+    found = page(measures)
 
     assert 0 < found["codecompass_worker_disk_free_bytes", None] < found["codecompass_worker_disk_bytes", None]
     assert found["codecompass_worker_source_bytes_total", None] == len("def one():\n    pass\n")

@@ -15,11 +15,14 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from codecompass.cluster.access import Tokens
-from codecompass.cluster.engine import Engine, EngineUnavailable
-from codecompass.cluster.generations import Generations, ManifestReader
-from codecompass.cluster.repositories import Repositories, Repository
-from codecompass.cluster.schedule import Times
+from codecompass.cluster.access.tokens import Tokens
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.engine.failures import EngineUnavailable
+from codecompass.cluster.indexing.schedule import Times
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.manifests import ManifestReader
+from codecompass.cluster.repositories.repository import Repository
+from codecompass.cluster.serving.generations import Generations
 from codecompass.cluster.stores.opening import open_store
 from codecompass.settings import ClusterSettings
 from tests.cluster.git_remote import GitRemote

@@ -14,12 +14,15 @@ import msgspec
 import trio
 from msgspec.structs import replace
 
-from codecompass.cluster.engine import Engine
-from codecompass.cluster.remotes import RemoteLimits
-from codecompass.cluster.repositories import Repositories, Repository
-from codecompass.cluster.schedule import Times
-from codecompass.cluster.worker import WorkerOptions, run_worker
-from codecompass.cluster.worker_measures import WorkerMeasures
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.indexing.measures import WorkerMeasures
+from codecompass.cluster.indexing.remotes import RemoteLimits
+from codecompass.cluster.indexing.schedule import Times
+from codecompass.cluster.indexing.worker import WorkerOptions, run_worker
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.manifests import ManifestReader
+from codecompass.cluster.repositories.repository import Repository
+from codecompass.cluster.serving.generations import Generations
 from codecompass.settings import ClusterSettings, IndexSettings, Settings
 from codecompass.store.layout import HomeLayout
 from codecompass.tracing import Traces
@@ -27,6 +30,9 @@ from tests.cluster.processes import DEADLINE_SECONDS, LoggedProcess
 
 TIMES = Times(lease=3, poll=1, grace=1.5, first_backoff=0.5, longest_backoff=2, orphans=2, affinity=0.5)
 LIMITS = RemoteLimits(protocols=("file", "http"), silence_seconds=2, listing_seconds=20)
+
+MANY = {f"pkg/m{number}.py": f"def f{number}():\n    return {number}\n" for number in range(60)}
+"""Enough files for an index to begin as a fork of another."""
 
 
 def options(jobs: int = 1) -> WorkerOptions:
@@ -71,6 +77,25 @@ async def working(
             yield
         finally:
             stop.set()
+
+
+def has(repository: Repository | None, commit: str, ref: str = "main") -> bool:
+    """Whether a commit is published for a ref."""
+    return repository is not None and ref in repository.heads and repository.heads[ref].commit == commit
+
+
+def names_in(generations: Generations, repository: Repository, ref: str = "main") -> set[str]:
+    """Returns the definitions that a reader of the ref sees; asserts that each of its files has chunks in the text index."""
+    with generations.snapshot(repository.heads[ref].generation) as snapshot:
+        files = snapshot.facts.files()
+        for file in files:
+            assert snapshot.text.file_chunks(file.id), file.path
+        return {symbol.name for file in files for symbol in snapshot.facts.symbols_in_file(file.id)}
+
+
+def keys_of(engine: Engine, repository: Repository) -> list[str]:
+    """Returns the keys of all objects of the newest generation."""
+    return sorted({file.key for file in ManifestReader(engine).manifest(repository.heads["main"].generation).segments})
 
 
 async def until(

@@ -13,13 +13,13 @@ import pytest
 import trio
 import yaml
 
-from codecompass.cluster.access import Viewer
-from codecompass.cluster.health import EngineMonitor, gauges
+from codecompass.cluster.access.viewer_limits import ViewerLimits
+from codecompass.cluster.access.visibility import Viewer
 from codecompass.cluster.hosts.sources import new_source
-from codecompass.cluster.library import Libraries
-from codecompass.cluster.segment_measures import CacheMeasures
-from codecompass.cluster.viewer_limits import ViewerLimits
-from codecompass.cluster.worker_measures import WorkerMeasures
+from codecompass.cluster.indexing.measures import WorkerMeasures
+from codecompass.cluster.serving.health import EngineMonitor, gauges
+from codecompass.cluster.serving.library import Libraries
+from codecompass.cluster.stores.measures import CacheMeasures
 from codecompass.settings import AccessSettings
 from codecompass.trace_export import FATES
 from codecompass.transport.call_records import Measures

@@ -7,6 +7,7 @@ from tree_sitter_language_pack import get_parser
 
 from codecompass import languages
 from codecompass.languages.records import Symbol
+from codecompass.languages.uses.arguments import count_arguments
 from codecompass.languages.uses.code_only import code_only
 from codecompass.languages.uses.lexical_rules import known_rules, lexical_rules
 from codecompass.languages.uses.occurrences import occurrences, occurrences_of
@@ -59,6 +60,79 @@ def names(language, text):
 
 def test_every_parsed_language_has_its_words():
     assert [name for name in PARSED if lexical_rules(name) is None] == []
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("crystal", 'x = y =~ /in_it"/\ncalled(1)\n'),
+        ("elixir", 'def f(<<?", t::binary>>), do: called(t, "in_it")\n'),
+        ("elixir", 'x = ?\\"\ncalled("in_it")\n'),
+        ("elixir", "x = ?'\ncalled(1)\n"),
+        ("elixir", 'called(~r/in_it"#/, 1)\n'),
+        ("elixir", "x = ~w(in_it in_it's)\ncalled(1)\n"),
+        ("elixir", "x = ~r{['\"]}\ncalled(1)\n"),
+        ("elixir", 'if empty?("in_it"), do: called("in_it")\n'),
+        ("perl", "$x =~ /in_it'/;\ncalled(1);\n"),
+        ("perl", "$x =~ s/'/in_it/;\ncalled(1);\n"),
+        ("perl", "m{'};\ncalled(1);\n"),
+        ("perl", "f(<<EOS, called(1));\nin_it's\nEOS\ncalled(1);\n"),
+        ("php", "<?php\n$x = <<<EOS\nin_it's\n  EOS;\ncalled(1);\n"),
+        ("php", "<p>in_it's</p>\n<?php called(1); ?>\nin_it\n"),
+        ("php", "<?php\nif (f(1)) { // in_it's ?>\nin_it\n<?php called(1); }\n"),
+        ("ruby", 'x = y.include?(?") && called("in_it")\n'),
+        ("ruby", "x = y =~ /in_it['\"#]/\ncalled(1)\n"),
+        ("ruby", "y.split /in_it'/\ncalled(1)\n"),
+        ("ruby", 'x = %r{in_it"{2}} =~ y\ncalled(1)\n'),
+        ("ruby", "x = %w[in_it in_it's]\ncalled(1)\n"),
+        ("ruby", "f(<<~EOS, called(1))\n  in_it's\n  EOS\ncalled(1)\n"),
+        ("ruby", "f <<EOS\nin_it's\nEOS\ncalled(1)\n"),
+        ("ruby", "x = $'\ncalled(1, 'in_it')\n"),
+        ("tcl", 'set x \\"\ncalled "in_it"\n'),
+    ],
+)
+def test_a_quotation_mark_in_a_literal_of_another_form_begins_no_string(language, text):
+    """Otherwise what is code and what is text would be confused up to the end of the file."""
+    code = code_only(lexical_rules(language), text)
+
+    assert "called" in code
+    assert "in_it" not in code
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "code"),
+    [
+        ("ruby", "a = b / called(1) / c\n", "a = b / called(1) / c\n"),
+        ("ruby", "a = b % called(1)\nc <<called\n", "a = b % called(1)\nc <<called\n"),
+        ("ruby", 'a = called? ? "x" : b\n', 'a = called? ? " " : b\n'),
+        ("elixir", "a = called?(1) && b / 2\n", "a = called?(1) && b / 2\n"),
+        ("perl", "my $y = $s / called(1) / $m;\n", "my $y = $s / called(1) / $m;\n"),
+        ("php", "<?php\n$a = $b ? called(1) : 2;\n", "<?php\n$a = $b ? called(1) : 2;\n"),
+    ],
+)
+def test_an_operator_begins_no_literal(language, text, code):
+    assert code_only(lexical_rules(language), text) == code
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("ruby", "x = y =~ /a#{called(1)}'/\n"),
+        ("ruby", "x = <<~EOS\n  a #{called(1)}\nEOS\n"),
+        ("ruby", "x = %(a #{called(1)})\n"),
+        ("elixir", "x = ~s(a #{called(1)})\n"),
+    ],
+)
+def test_code_in_a_regular_expression_a_here_document_or_a_sigil_is_read(language, text):
+    assert "called(1)" in code_only(lexical_rules(language), text)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("elixir", "f(~r/a/)"), ("elixir", "f(?a)"), ("ruby", "f(/a/)"), ("ruby", "f(%w[a])"), ("ruby", "f(<<~B)")],
+)
+def test_a_literal_of_any_form_is_an_argument(language, text):
+    assert count_arguments(code_only(lexical_rules(language), text), 1, lexical_rules(language)) == 1
 
 
 @pytest.mark.parametrize(

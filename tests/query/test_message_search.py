@@ -426,3 +426,26 @@ def test_every_kind_of_question_ends_at_once_when_nobody_waits_for_it(bank, stat
 
     with pytest.raises(Left):
         query(bank, request_, state, is_expired=is_expired)
+
+
+def test_a_frame_in_a_bundle_leads_to_the_only_function_of_its_name(index_of, state):
+    """A bundler keeps the names of functions, but neither their files nor their lines."""
+    index = index_of(
+        {
+            "src/cart.ts": "export function applyDiscount(cart: Cart) {\n  return cart.items\n}\n",
+            "src/a.ts": "export function refresh() {}\n",
+            "src/b.ts": "export function refresh() {}\n",
+            "src/bundles.ts": "export const text = 'reading items of a bundle'\n",
+        }
+    )
+    trace = (
+        "TypeError: Cannot read properties of null (reading 'items')\n"
+        "    at refresh (https://shop.example/assets/app-4f2a.js:2:1)\n"
+        "    at applyDiscount (https://shop.example/assets/app-4f2a.js:1:4711)\n"
+    )
+
+    def first(query):
+        return [(result.path, result.name) for result in search_code(index, SearchCode(query=query), state).results[:1]]
+
+    assert first(trace) == [("src/cart.ts", "applyDiscount")]
+    assert first(trace.replace("https://shop.example/assets/", "/srv/node_modules/cart/")) != [("src/cart.ts", "applyDiscount")]

@@ -158,3 +158,18 @@ def odd_paths(index_of):
 @pytest.mark.parametrize("limit", [1, 10])
 def test_paths_are_found_by_their_ends_alike_in_the_database_and_in_the_table_of_files(odd_paths, suffix, limit):
     assert odd_paths.files().ending(suffix, limit) == odd_paths.facts.paths_ending(suffix, limit)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "line", "name"),
+    [
+        ("a.c", "int x;\nstruct pair { int left; int right; };\n", 2, "pair"),
+        ("a.go", "package a\n\ntype Pair struct{ Left }\n", 3, "Pair"),
+        ("a.ts", "export interface Pair { left: number; right: number }\n", 1, "Pair"),
+        ("a.py", "class Pair:\n    left = 1\n", 2, "left"),
+    ],
+)
+def test_a_line_that_is_a_whole_type_means_the_type_and_not_a_field_of_it(index_of, state, path, text, line, name):
+    reply = locate_symbol(index_of({path: text}), LocateSymbol(name=f"{path}:{line}"), state)
+
+    assert [result.name for result in reply.results] == [name]

@@ -672,3 +672,31 @@ def test_two_calls_in_one_function_are_told_apart_by_the_number_of_their_argumen
 
     assert [each.line_start for each in uses_of(snapshot, "Job.Transmit").references] == [8]
     assert [each.line_start for each in uses_of(snapshot, "Mail.Transmit").references] == [9]
+
+
+def test_a_test_that_is_named_after_a_function_does_not_hide_it(index_of, uses_of):
+    """`describe('run', ..)` gives a test the name of what it tests, but declares no name."""
+    snapshot = index_of(
+        {
+            "src/run.ts": "export function run(job: number) {}\n",
+            "test/run.spec.ts": (
+                "import { run } from '../src/run'\n"
+                "\n"
+                "describe('run', () => {\n"
+                "  it('once', () => {\n"
+                "    run(1)\n"
+                "  })\n"
+                "})\n"
+                "\n"
+                "run(2)\n"
+            ),
+        }
+    )
+
+    reply = uses_of(snapshot, "run")
+
+    assert places(reply) == [
+        ("test/run.spec.ts", 1, "import", "exact"),
+        ("test/run.spec.ts", 5, "call", "exact"),
+        ("test/run.spec.ts", 9, "call", "exact"),
+    ]

@@ -5,13 +5,15 @@ import zlib
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from bench.quality.agreement import Pattern, our_lines, random_pattern
 from codecompass.errors import SymbolNotFound
+from codecompass.protocol.replies import ImportedSymbol
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
-from codecompass.query import find_references, locate_symbol
+from codecompass.query import find_package_references, find_references, locate_symbol
 from codecompass.query.merging import sample_evidence
-from codecompass.query.summarized import can_answer, can_mention, expected_evidence, fullest, is_decidable
+from codecompass.query.summarized import can_answer, can_use, expected_evidence, fullest, is_decidable
 from codecompass.query.words.line_matchers import escaped
 from codecompass.store.word_summary import WordSummary, summary_of
 
@@ -147,11 +149,48 @@ def test_a_name_that_an_index_does_not_define_rules_it_out_for_its_uses(index_of
         find_references(other, FindReferences(symbol_name="settle_invoice"), state)
 
 
-def test_a_name_is_mentioned_where_all_its_words_are(index_of, summarized):
-    summary = summarized(index_of({"a.py": "from b import settle_invoice\n"}))
+def imported(name, own, *others, family="python"):
+    return ImportedSymbol(name=name, kind="function", family=family, own=(own,), others=others)
 
-    assert can_mention("settle_invoice")(summary)
-    assert not can_mention("settle_order")(summary)
+
+def test_a_definition_of_another_repository_is_used_where_its_name_and_a_package_of_it_are(index_of, summarized):
+    summary = summarized(index_of({"a.py": "from billing.invoices import settle_invoice\n"}))
+
+    assert can_use(imported("settle_invoice", "billing"))(summary)
+    assert can_use(imported("settle_invoice", "ledger", "other", "billing"))(summary)
+    assert not can_use(imported("settle_order", "billing"))(summary)
+    assert not can_use(imported("settle_invoice", "ledger"))(summary)
+
+
+IMPORTING = {
+    "pay.py": (imported("settle", "billing"), "from billing.core import settle\n\nsettle(1)\n"),
+    "pay.go": (
+        imported("Settle", "git.example.org/shop/billing-core/v2", family="go"),
+        'package pay\n\nimport core "git.example.org/shop/billing-core/v2"\n\nfunc Pay() { core.Settle(1) }\n',
+    ),
+    "pay.ts": (
+        imported("settle", "@shop/billing-core", family="ecmascript"),
+        'import { settle } from "@shop/billing-core/lib";\n\nsettle(1);\n',
+    ),
+    "pay.rs": (
+        imported("settle", "ledger", "billing_core", family="rust"),
+        "use billing_core::{tax::Rate, settle};\n\nfn pay() { settle(1); }\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("path", IMPORTING)
+def test_an_index_with_uses_of_an_imported_definition_is_never_ruled_out(index_of, summarized, state, path):
+    """In any language whose packages have names, also beside words that the index leaves out."""
+    symbol, text = IMPORTING[path]
+    request = FindReferences(symbol_name=symbol.name)
+
+    for more in ({}, {"data.py": f"BLOB = '{DATA}'\n"}):
+        snapshot = index_of({path: text, **more})
+
+        assert find_package_references(snapshot, request, state, symbol).total
+        assert can_use(symbol)(summarized(snapshot))
+        assert not can_use(replace(symbol, own=("elsewhere",), others=()))(summarized(snapshot))
 
 
 @pytest.mark.parametrize(
@@ -165,6 +204,7 @@ def test_a_name_is_mentioned_where_all_its_words_are(index_of, summarized):
         (LocateSymbol(name="rejects an order"), False),
         (LocateSymbol(name="Order"), True),
         (FindReferences(symbol_name="Order"), True),
+        (FindReferences(symbol_name="a.py:3"), False),
     ],
 )
 def test_places_ids_and_titles_are_not_decided_by_words(request_, is_one):

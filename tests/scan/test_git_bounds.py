@@ -176,6 +176,12 @@ def by_the_attributes_of_the_configuration(two: Two) -> None:
     git(two.mine, "config", "core.attributesFile", str(two.theirs / ".gitattributes"))
 
 
+def by_relative_attributes_of_the_configuration(two: Two) -> None:
+    """Relative to where git runs, not to the configuration."""
+    (two.theirs / ".gitattributes").write_text(f"*.py filter={CANARY}\n")
+    git(two.mine, "config", "core.attributesFile", "../../outside/theirs/.gitattributes")
+
+
 def by_linked(name: str) -> Callable[[Two], None]:
     """A link in the git directory, in place of what belongs there."""
 
@@ -243,7 +249,8 @@ WAYS = (
     by_the_common_directory_of_a_work_tree, by_a_real_work_tree, by_alternates, by_quoted_alternates, by_nested_alternates,
     by_include, by_conditional_include, by_include_from_where_git_is_installed, by_include_of_an_include,
     by_work_tree_configuration, by_info_attributes,
-    by_the_attributes_of_the_configuration, by_linked("index"), by_linked("config"), by_linked_packed_refs,
+    by_the_attributes_of_the_configuration, by_relative_attributes_of_the_configuration,
+    by_linked("index"), by_linked("config"), by_linked_packed_refs,
     by_linked("refs"), by_linked("refs/heads"), by_linked("objects"), by_linked("objects/pack"), by_linked_objects,
     by_a_list_of_packs, by_a_linked_directory_of_refs,
 )  # fmt: skip
@@ -640,7 +647,7 @@ def test_paths_that_are_no_includes_are_not_followed():
     text = '[difftool "x"]\n\tpath = /usr/bin/x\n[submodule "s"]\n\tpath = s\n'
 
     assert included_files(text, "/r/.git/config") == []
-    assert named_files("[core]\n\tattributesfile = ../x\n", "/r/.git/config") == ["/r/.git/../x"]
+    assert named_files("[core]\n\tattributesfile = ../x\n", "/r") == ["/r/../x"], "git runs at the top"
 
 
 def test_an_include_is_relative_to_its_file_and_to_the_home(monkeypatch: pytest.MonkeyPatch):

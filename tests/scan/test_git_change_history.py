@@ -5,6 +5,7 @@ import pytest
 from codecompass.scan import git_change_history
 from codecompass.scan.git_change_history import ChangeHistory, read_change_history
 from codecompass.scan.git_repository import GitError, find_repository
+from tests.support.workspace import TestWorkspace
 
 
 @pytest.fixture
@@ -42,6 +43,19 @@ def test_nothing_after_the_given_commit_is_read(repository, history):
     commit(repository, "b.py")
 
     assert files(history(commit="HEAD~1")) == [{"a.py"}]
+
+
+def test_the_first_commits_of_a_shallow_clone_change_nothing_together(repository, tmp_path):
+    commit(repository, "a.py", "b.py")
+    commit(repository, "b.py", "c.py")
+    commit(repository, "a.py", "c.py")
+    shallow = TestWorkspace(tmp_path / "shallow", tmp_path / "home")
+    shallow.git("clone", "-q", "--depth", "2", f"file://{repository.root}", ".")
+    found = find_repository(str(shallow.root))
+    assert found is not None
+
+    # Git compares the older of the two with nothing.
+    assert files(read_change_history(found, str(shallow.root), shallow.git("rev-parse", "HEAD").strip())) == [{"a.py", "c.py"}]
 
 
 def test_a_subdirectory_has_the_commits_that_changed_it(repository, history):

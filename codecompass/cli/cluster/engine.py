@@ -10,6 +10,8 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.tool_options import comma_separated
@@ -19,8 +21,8 @@ from codecompass.settings import Settings
 from codecompass.units import MINUTES, SECONDS
 
 if TYPE_CHECKING:
-    from codecompass.cluster.engine import Engine
-    from codecompass.cluster.repositories import Repositories
+    from codecompass.cluster.engine.client import Engine
+    from codecompass.cluster.repositories.documents import Repositories
 
 PATIENCE_SECONDS: Final = 30 * SECONDS
 """How long requests to an engine that does not answer are repeated: somebody is waiting at a terminal."""
@@ -34,6 +36,14 @@ AFTER_STOP_SECONDS: Final = 20 * SECONDS
 NOT_INSTALLED: Final = "the client of OpenSearch is not installed. Install it with: pip install 'codecompass[cluster]'"
 
 
+class ChosenCluster(Struct, frozen=True):
+    """The options that choose a cluster; None for what was not given."""
+
+    url: str | None = None
+    """Addresses, with commas."""
+    prefix: str | None = None
+
+
 def require_client() -> None:
     """Raises InvalidInput if the client of the engine is not installed."""
     if find_spec("opensearchpy") is None:
@@ -43,8 +53,7 @@ def require_client() -> None:
 @contextmanager
 def opened_engine(
     invocation: Invocation,
-    url: str | None,
-    prefix: str | None,
+    chosen: ChosenCluster,
     given: Mapping[str, object] = {},
     *,
     is_patient: bool = False,
@@ -55,17 +64,17 @@ def opened_engine(
     Raises InvalidInput if none is named, an address is invalid, or the client is not installed.
     """
     flags = {key: value for key, value in given.items() if value is not None}
-    if url is not None:
-        flags["cluster.url"] = comma_separated(url)
-    if prefix is not None:
-        flags["cluster.prefix"] = prefix
+    if chosen.url is not None:
+        flags["cluster.url"] = comma_separated(chosen.url)
+    if chosen.prefix is not None:
+        flags["cluster.prefix"] = chosen.prefix
     loaded = invocation.load(flags=flags)
     for warning in loaded.warnings:
         invocation.terminal.warn(warning)
     settings = loaded.settings
     require_client()
-    from codecompass.cluster.engine import Engine
-    from codecompass.cluster.engine_login import engine_login
+    from codecompass.cluster.engine.client import Engine
+    from codecompass.cluster.engine.login import engine_login
 
     patience = WORKERS_PATIENCE_SECONDS if is_patient else PATIENCE_SECONDS
     login = engine_login(settings.cluster)
@@ -78,21 +87,21 @@ def opened_engine(
 
 @contextmanager
 def opened_repositories(
-    invocation: Invocation, url: str | None, prefix: str | None, *, makes_indexes: bool = False
+    invocation: Invocation, chosen: ChosenCluster, *, makes_indexes: bool = False
 ) -> "Iterator[Repositories]":
     """Yields the repositories of that engine; `makes_indexes` creates its indexes if there are none."""
-    with opened_cluster(invocation, url, prefix, makes_indexes=makes_indexes) as (_engine, repositories):
+    with opened_cluster(invocation, chosen, makes_indexes=makes_indexes) as (_engine, repositories):
         yield repositories
 
 
 @contextmanager
 def opened_cluster(
-    invocation: Invocation, url: str | None, prefix: str | None, *, makes_indexes: bool = False
+    invocation: Invocation, chosen: ChosenCluster, *, makes_indexes: bool = False
 ) -> "Iterator[tuple[Engine, Repositories]]":
     """Yields that engine too, as `opened_repositories` does."""
-    with opened_engine(invocation, url, prefix) as (engine, settings):
-        from codecompass.cluster.catalog import prepare
-        from codecompass.cluster.repositories import Repositories
+    with opened_engine(invocation, chosen) as (engine, settings):
+        from codecompass.cluster.repositories.catalog import prepare
+        from codecompass.cluster.repositories.documents import Repositories
 
         if makes_indexes:
             prepare(engine)
@@ -106,8 +115,8 @@ def run_worker_process(invocation: Invocation, engine: "Engine", settings: Setti
     from codecompass import log
     from codecompass.cli.shutdown import wait_for_signal
     from codecompass.cli.traces import opened_traces
-    from codecompass.cluster.worker import STOP_SECONDS, WorkerOptions, run_worker
-    from codecompass.cluster.worker_measures import WorkerMeasures
+    from codecompass.cluster.indexing.measures import WorkerMeasures
+    from codecompass.cluster.indexing.worker import STOP_SECONDS, WorkerOptions, run_worker
     from codecompass.nurseries import open_nursery
     from codecompass.transport.http.metrics_port import serve_metrics
     from codecompass.transport.http.server import open_sockets

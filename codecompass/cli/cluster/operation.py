@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,20 +14,20 @@ from codecompass.cli.check_output import summary, write_check
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.json_output import Check, DoctorReport
 from codecompass.cli.terminal import printable
-from codecompass.cluster.bulk_adding import MAX_FILE_BYTES, add_several, read_lines
 from codecompass.cluster.diagnosis import Finding, findings, observed, store_finding
-from codecompass.cluster.leases import LEASE_SECONDS
-from codecompass.cluster.repositories import Repositories, Repository
-from codecompass.cluster.schedule import ChangeTimes
+from codecompass.cluster.indexing.schedule import ChangeTimes
+from codecompass.cluster.repositories.bulk_adding import MAX_FILE_BYTES, add_several, read_lines
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.leases import LEASE_SECONDS
+from codecompass.cluster.repositories.repository import MADE_BY, Repository
 from codecompass.cluster.stores.checking import StoreFacts, check_store
 from codecompass.cluster.stores.opening import open_store
 from codecompass.errors import CodeCompassError, InvalidInput
 from codecompass.settings import ClusterSettings
-from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 from codecompass.units import SECONDS
 
 if TYPE_CHECKING:
-    from codecompass.cluster.engine import Engine
+    from codecompass.cluster.engine.client import Engine
 
 LOOK_SECONDS: Final = 1 * SECONDS
 """Interval at which a drain looks whether workers are done."""
@@ -143,31 +143,24 @@ def reindex(invocation: Invocation, repositories: Repositories, names: Sequence[
     """Has repositories indexed anew; those of an older version alone with `is_outdated`."""
     chosen = _selected(repositories, names, is_all=is_all or is_outdated)
     if is_outdated:
-        chosen = [each for each in chosen if any(_is_older(head.made_by) for head in each.heads.values())]
+        chosen = [each for each in chosen if any(head.made_by < MADE_BY for head in each.heads.values())]
     for each in chosen:
         repositories.note_changed(each.repo_id, rebuild=True, is_urgent=True)
     return _tell(invocation, chosen, "to be indexed anew")
 
 
-def drain(
-    invocation: Invocation,
-    repositories: Repositories,
-    seconds: float,
-    *,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
-) -> int:
+def drain(invocation: Invocation, repositories: Repositories, seconds: float) -> int:
     """Pauses all repositories and waits until no worker holds one. The exit code is 1 if that takes longer than `seconds`."""
     for each in repositories.listed(is_current=True):
         if not each.is_paused:
             repositories.set_paused(each.repo_id, is_paused=True)
-    ends_at = clock() + seconds
-    leases = ChangeTimes(clock)
+    ends_at = time.monotonic() + seconds
+    leases = ChangeTimes(time.monotonic)
     while True:
         held = [each for each in repositories.listed(with_removed=True, is_current=True) if _is_held(leases, each)]
-        if not held or clock() > ends_at:
+        if not held or time.monotonic() > ends_at:
             break
-        sleep(LOOK_SECONDS)
+        time.sleep(LOOK_SECONDS)
     names = tuple(each.name for each in held)
     if invocation.options.as_json:
         invocation.print_json(Drained(is_drained=not held, held=names))
@@ -197,10 +190,6 @@ def _selected(repositories: Repositories, names: Sequence[str], *, is_all: bool)
         return list(repositories.listed(is_current=True))
     # All are found before any is changed.
     return list({each.repo_id: each for each in map(repositories.find, names)}.values())
-
-
-def _is_older(made_by: tuple[int, int]) -> bool:
-    return made_by < (SCHEMA_VERSION, PARSER_VERSION)
 
 
 def _tell(invocation: Invocation, chosen: Sequence[Repository], what: str) -> int:

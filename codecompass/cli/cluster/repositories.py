@@ -9,7 +9,8 @@ from codecompass import formatting
 from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import Cell, Style, Terminal, printable, write_pairs, write_table
-from codecompass.cluster.repositories import Repositories, Repository
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.repository import Repository
 from codecompass.formatting import iso_time
 
 MAX_SHOWN: Final = 20
@@ -170,8 +171,9 @@ def remove(invocation: Invocation, repositories: Repositories, name: str) -> int
 
 def show_status(invocation: Invocation, repositories: Repositories) -> int:
     """Prints the state of the cluster. The exit code is 1 if data is missing."""
-    health = repositories.health()
+    # First: without any index, the engine waits for one when it is asked for the health of all, and then seems to be busy.
     entries = tuple(_entry(each) for each in repositories.listed(with_removed=True, is_current=True))
+    health = repositories.health()
     heads = [head for entry in entries for head in entry.heads if head.ref == entry.default_ref]
     state = ClusterStatus(
         engine=EngineEntry(

@@ -7,12 +7,12 @@ from msgspec import Struct
 from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import Cell, Style, printable, write_table
-from codecompass.cluster.catalog import prepare
-from codecompass.cluster.engine import Engine
+from codecompass.cluster.engine.client import Engine
 from codecompass.cluster.hosts.sources import Source, Sources
 from codecompass.cluster.hosts.watch import PERMISSIONS_GAP_SECONDS
-from codecompass.cluster.moves import move
-from codecompass.cluster.repositories import Repositories
+from codecompass.cluster.repositories.catalog import prepare
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.moves import move
 from codecompass.formatting import iso_time
 from codecompass.units import MINUTES
 

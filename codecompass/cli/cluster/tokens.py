@@ -8,9 +8,9 @@ from codecompass import formatting
 from codecompass.cli import failure
 from codecompass.cli.invocation import Invocation
 from codecompass.cli.terminal import Cell, printable, write_table
-from codecompass.cluster.access import SCOPES, SHOWN_ID_LENGTH, KnownToken, Scope, Tokens
-from codecompass.cluster.catalog import prepare
-from codecompass.cluster.engine import Engine
+from codecompass.cluster.access.tokens import SCOPES, SHOWN_ID_LENGTH, KnownToken, Scope, Tokens
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.repositories.catalog import prepare
 from codecompass.formatting import iso_time
 
 

@@ -5,11 +5,12 @@ Modules that need the engine's client are imported after `cli/cluster/engine.py`
 """
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, Final
 
 import asyncclick
 
-from codecompass.cli.cluster.engine import opened_cluster, opened_engine, opened_repositories, run_worker_process
+from codecompass.cli.cluster.engine import ChosenCluster, opened_cluster, opened_engine, opened_repositories, run_worker_process
 from codecompass.cli.command import command
 from codecompass.cli.help import CommandEntry, Example, LazyGroup
 from codecompass.cli.invocation import Invocation
@@ -57,13 +58,18 @@ cluster = LazyGroup(
 )
 
 
-def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the options that choose the cluster."""
+def cluster_options(function: Callable[..., int]) -> Callable[..., int]:
+    """Adds the options that choose the cluster, which the command gets as `chosen`."""
+
+    @wraps(function)
+    def choosing(*arguments: Any, cluster_url: str | None, cluster_prefix: str | None, **parameters: Any) -> int:  # noqa: ANN401 (the command's own)
+        return function(*arguments, chosen=ChosenCluster(cluster_url, cluster_prefix), **parameters)
+
     url = asyncclick.option(
         "--cluster-url", metavar="URLS", help="Addresses of OpenSearch nodes, with commas; or CODECOMPASS_CLUSTER_URL."
     )
     prefix = asyncclick.option("--cluster-prefix", metavar="NAME", help="What the names of its indexes begin with; codecompass.")
-    return url(prefix(function))
+    return url(prefix(choosing))
 
 
 @command(
@@ -101,19 +107,18 @@ def add(
     refs: tuple[str, ...],
     groups: tuple[str, ...],
     name: str | None,
-    cluster_url: str | None,
-    cluster_prefix: str | None,
+    chosen: ChosenCluster,
 ) -> int:
     """Adds or changes a repository, or those of a file."""
 
     if (url is None) == (file is None) or (file is not None and name is not None):
         raise InvalidInput("give the URL of a repository, or --file FILE without --name.", field="url")
     if file is not None or url is None:
-        with opened_cluster(invocation, cluster_url, cluster_prefix, makes_indexes=True) as (engine, opened):
+        with opened_cluster(invocation, chosen, makes_indexes=True) as (engine, opened):
             from codecompass.cli.cluster import operation
 
             return operation.add_from_file(invocation, engine, opened, file or "-", refs=refs, groups=groups)
-    with opened_repositories(invocation, cluster_url, cluster_prefix, makes_indexes=True) as opened:
+    with opened_repositories(invocation, chosen, makes_indexes=True) as opened:
         from codecompass.cli.cluster import repositories
 
         return repositories.add(invocation, opened, url, refs=refs, groups=groups, name=name)
@@ -129,10 +134,10 @@ def add(
     chooses_project=False,
 )
 @cluster_options
-def list_repositories(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
+def list_repositories(invocation: Invocation, /, chosen: ChosenCluster) -> int:
     """Prints all repositories."""
 
-    with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
+    with opened_repositories(invocation, chosen) as opened:
         from codecompass.cli.cluster import repositories
 
         return repositories.show_all(invocation, opened)
@@ -155,12 +160,10 @@ def list_repositories(invocation: Invocation, /, cluster_url: str | None, cluste
 @cluster_options
 @asyncclick.argument("repository")
 @asyncclick.option("--rebuild", is_flag=True, help="Use nothing of what is there.")
-def changed(
-    invocation: Invocation, /, repository: str, rebuild: bool, cluster_url: str | None, cluster_prefix: str | None
-) -> int:
+def changed(invocation: Invocation, /, repository: str, rebuild: bool, chosen: ChosenCluster) -> int:
     """Makes a worker check a repository."""
 
-    with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
+    with opened_repositories(invocation, chosen) as opened:
         from codecompass.cli.cluster import repositories
 
         return repositories.note_changed(invocation, opened, repository, rebuild=rebuild)
@@ -178,10 +181,10 @@ def changed(
 )
 @cluster_options
 @asyncclick.argument("repository")
-def remove(invocation: Invocation, /, repository: str, cluster_url: str | None, cluster_prefix: str | None) -> int:
+def remove(invocation: Invocation, /, repository: str, chosen: ChosenCluster) -> int:
     """Removes a repository."""
 
-    with opened_repositories(invocation, cluster_url, cluster_prefix, makes_indexes=True) as opened:
+    with opened_repositories(invocation, chosen, makes_indexes=True) as opened:
         from codecompass.cli.cluster import repositories
 
         return repositories.remove(invocation, opened, repository)
@@ -201,12 +204,10 @@ def remove(invocation: Invocation, /, repository: str, cluster_url: str | None, 
 @cluster_options
 @asyncclick.argument("repository")
 @asyncclick.argument("url")
-def move_repository(
-    invocation: Invocation, /, repository: str, url: str, cluster_url: str | None, cluster_prefix: str | None
-) -> int:
+def move_repository(invocation: Invocation, /, repository: str, url: str, chosen: ChosenCluster) -> int:
     """Moves a repository."""
 
-    with opened_repositories(invocation, cluster_url, cluster_prefix, makes_indexes=True) as opened:
+    with opened_repositories(invocation, chosen, makes_indexes=True) as opened:
         from codecompass.cli.cluster import sources
 
         return sources.move_repository(invocation, opened, repository, url)
@@ -222,10 +223,10 @@ def move_repository(
     chooses_project=False,
 )
 @cluster_options
-def status(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
+def status(invocation: Invocation, /, chosen: ChosenCluster) -> int:
     """Prints the state of the cluster."""
 
-    with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
+    with opened_repositories(invocation, chosen) as opened:
         from codecompass.cli.cluster import repositories
 
         return repositories.show_status(invocation, opened)
@@ -256,11 +257,10 @@ def worker(
     jobs: int,
     bind: str | None,
     metrics_port: int | None,
-    cluster_url: str | None,
-    cluster_prefix: str | None,
+    chosen: ChosenCluster,
 ) -> int:
     """Runs a worker until a signal arrives."""
 
     listening = {"server.bind": bind, "server.metrics_port": metrics_port}
-    with opened_engine(invocation, cluster_url, cluster_prefix, listening, is_patient=True) as (engine, settings):
+    with opened_engine(invocation, chosen, listening, is_patient=True) as (engine, settings):
         return run_worker_process(invocation, engine, settings, jobs)

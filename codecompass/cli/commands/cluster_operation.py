@@ -2,7 +2,7 @@
 
 import asyncclick
 
-from codecompass.cli.cluster.engine import opened_engine, opened_repositories
+from codecompass.cli.cluster.engine import ChosenCluster, opened_engine, opened_repositories
 from codecompass.cli.command import command
 from codecompass.cli.commands.cluster import cluster_options
 from codecompass.cli.help import Example
@@ -25,10 +25,10 @@ from codecompass.cli.invocation import Invocation
     chooses_project=False,
 )
 @cluster_options
-def doctor(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
+def doctor(invocation: Invocation, /, chosen: ChosenCluster) -> int:
     """Prints the results of all checks."""
 
-    with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, settings):
+    with opened_engine(invocation, chosen) as (engine, settings):
         from codecompass.cli.cluster import operation
 
         return operation.diagnose(invocation, engine, settings.cluster)
@@ -57,12 +57,11 @@ def reindex(
     repositories: tuple[str, ...],
     is_all: bool,
     is_outdated: bool,
-    cluster_url: str | None,
-    cluster_prefix: str | None,
+    chosen: ChosenCluster,
 ) -> int:
     """Requests rebuilds."""
 
-    with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
+    with opened_repositories(invocation, chosen) as opened:
         from codecompass.cli.cluster import operation
 
         return operation.reindex(invocation, opened, repositories, is_all=is_all, is_outdated=is_outdated)
@@ -89,12 +88,11 @@ def pause(
     /,
     repositories: tuple[str, ...],
     is_all: bool,
-    cluster_url: str | None,
-    cluster_prefix: str | None,
+    chosen: ChosenCluster,
 ) -> int:
     """Pauses repositories."""
 
-    with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
+    with opened_repositories(invocation, chosen) as opened:
         from codecompass.cli.cluster import operation
 
         return operation.set_paused(invocation, opened, repositories, is_all=is_all, is_paused=True)
@@ -117,12 +115,11 @@ def resume(
     /,
     repositories: tuple[str, ...],
     is_all: bool,
-    cluster_url: str | None,
-    cluster_prefix: str | None,
+    chosen: ChosenCluster,
 ) -> int:
     """Resumes repositories."""
 
-    with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
+    with opened_repositories(invocation, chosen) as opened:
         from codecompass.cli.cluster import operation
 
         return operation.set_paused(invocation, opened, repositories, is_all=is_all, is_paused=False)
@@ -144,10 +141,10 @@ def resume(
 )
 @cluster_options
 @asyncclick.option("--timeout", "seconds", type=asyncclick.IntRange(0), default=600, metavar="SECONDS", help="600 unless given.")
-def drain(invocation: Invocation, /, seconds: int, cluster_url: str | None, cluster_prefix: str | None) -> int:
+def drain(invocation: Invocation, /, seconds: int, chosen: ChosenCluster) -> int:
     """Waits until no repository is worked on."""
 
-    with opened_repositories(invocation, cluster_url, cluster_prefix) as opened:
+    with opened_repositories(invocation, chosen) as opened:
         from codecompass.cli.cluster import operation
 
         return operation.drain(invocation, opened, seconds)

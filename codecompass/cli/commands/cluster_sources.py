@@ -2,7 +2,7 @@
 
 import asyncclick
 
-from codecompass.cli.cluster.engine import opened_engine
+from codecompass.cli.cluster.engine import ChosenCluster, opened_engine
 from codecompass.cli.command import command
 from codecompass.cli.commands.cluster import cluster_options
 from codecompass.cli.help import CommandEntry, Example, LazyGroup
@@ -69,11 +69,10 @@ def add_source(
     refs: tuple[str, ...],
     groups: tuple[str, ...],
     permissions: bool,
-    cluster_url: str | None,
-    cluster_prefix: str | None,
+    chosen: ChosenCluster,
 ) -> int:
     """Adds or changes a source."""
-    with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
+    with opened_engine(invocation, chosen) as (engine, _settings):
         from codecompass.cli.cluster import sources
         from codecompass.cluster.hosts.sources import new_source
 
@@ -101,9 +100,9 @@ def add_source(
     chooses_project=False,
 )
 @cluster_options
-def list_sources(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
+def list_sources(invocation: Invocation, /, chosen: ChosenCluster) -> int:
     """Prints all sources."""
-    with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
+    with opened_engine(invocation, chosen) as (engine, _settings):
         from codecompass.cli.cluster import sources
 
         return sources.show_all(invocation, engine)
@@ -117,9 +116,9 @@ def list_sources(invocation: Invocation, /, cluster_url: str | None, cluster_pre
 )
 @cluster_options
 @asyncclick.argument("url")
-def check_source(invocation: Invocation, /, url: str, cluster_url: str | None, cluster_prefix: str | None) -> int:
+def check_source(invocation: Invocation, /, url: str, chosen: ChosenCluster) -> int:
     """Requests a look at a source."""
-    with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
+    with opened_engine(invocation, chosen) as (engine, _settings):
         from codecompass.cli.cluster import sources
 
         return sources.check(invocation, engine, url)
@@ -133,9 +132,9 @@ def check_source(invocation: Invocation, /, url: str, cluster_url: str | None, c
 )
 @cluster_options
 @asyncclick.argument("url")
-def remove_source(invocation: Invocation, /, url: str, cluster_url: str | None, cluster_prefix: str | None) -> int:
+def remove_source(invocation: Invocation, /, url: str, chosen: ChosenCluster) -> int:
     """Removes a source."""
-    with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
+    with opened_engine(invocation, chosen) as (engine, _settings):
         from codecompass.cli.cluster import sources
 
         return sources.remove(invocation, engine, url)

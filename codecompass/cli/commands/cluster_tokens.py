@@ -4,7 +4,7 @@ from typing import Any
 
 import asyncclick
 
-from codecompass.cli.cluster.engine import opened_engine
+from codecompass.cli.cluster.engine import ChosenCluster, opened_engine
 from codecompass.cli.command import command
 from codecompass.cli.commands.cluster import cluster_options
 from codecompass.cli.help import CommandEntry, Example, LazyGroup
@@ -73,15 +73,14 @@ def add_token(
     is_endless: bool,
     scope: tuple[Any, ...],
     is_admin: bool,
-    cluster_url: str | None,
-    cluster_prefix: str | None,
+    chosen: ChosenCluster,
 ) -> int:
     """Creates a token and prints it."""
     if is_endless and days is not None:
         raise InvalidInput("--days and --no-expiry exclude each other. Give one.", field="days")
-    with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
+    with opened_engine(invocation, chosen) as (engine, _settings):
         from codecompass.cli.cluster import tokens
-        from codecompass.cluster.access import DEFAULT_DAYS
+        from codecompass.cluster.access.tokens import DEFAULT_DAYS
 
         valid_days = None if is_endless else DEFAULT_DAYS if days is None else days
         return tokens.add(invocation, engine, name, groups, valid_days, is_admin=is_admin, scope=scope)
@@ -133,11 +132,10 @@ def rotate_token(
     token: str,
     days: int | None,
     grace_hours: int,
-    cluster_url: str | None,
-    cluster_prefix: str | None,
+    chosen: ChosenCluster,
 ) -> int:
     """Replaces a token."""
-    with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
+    with opened_engine(invocation, chosen) as (engine, _settings):
         from codecompass.cli.cluster import tokens
 
         return tokens.rotate(invocation, engine, token, days, grace_hours)
@@ -153,11 +151,11 @@ def rotate_token(
     chooses_project=False,
 )
 @cluster_options
-def list_tokens(invocation: Invocation, /, cluster_url: str | None, cluster_prefix: str | None) -> int:
+def list_tokens(invocation: Invocation, /, chosen: ChosenCluster) -> int:
     """Prints all tokens."""
     from codecompass.cli.cluster import tokens
 
-    with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
+    with opened_engine(invocation, chosen) as (engine, _settings):
         return tokens.list_tokens(invocation, engine)
 
 
@@ -176,9 +174,9 @@ def list_tokens(invocation: Invocation, /, cluster_url: str | None, cluster_pref
 )
 @cluster_options
 @asyncclick.argument("token")
-def revoke_token(invocation: Invocation, /, token: str, cluster_url: str | None, cluster_prefix: str | None) -> int:
+def revoke_token(invocation: Invocation, /, token: str, chosen: ChosenCluster) -> int:
     """Revokes tokens by name or id."""
     from codecompass.cli.cluster import tokens
 
-    with opened_engine(invocation, cluster_url, cluster_prefix) as (engine, _settings):
+    with opened_engine(invocation, chosen) as (engine, _settings):
         return tokens.revoke(invocation, engine, token)

@@ -20,7 +20,7 @@ from codecompass.cluster.hosts.interface import MAX_REPOSITORIES, HostKind, Host
 from codecompass.cluster.hosts.kinds import KINDS
 from codecompass.cluster.hosts.members import ANYBODY, MAX_MEMBERS
 from codecompass.cluster.hosts.sources import FoundRepository, Source, Sources, ended
-from codecompass.cluster.repositories import Repositories
+from codecompass.cluster.repositories.documents import Repositories
 from codecompass.errors import InvalidInput
 from codecompass.log import get_logger
 from codecompass.remote.address import parse_address

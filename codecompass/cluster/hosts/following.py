@@ -14,12 +14,13 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.cluster.bulk_adding import WantedRepository, add_several
 from codecompass.cluster.hosts.interface import HostRepository
 from codecompass.cluster.hosts.members import group_of_readers, without_readers
 from codecompass.cluster.hosts.sources import FoundRepository, Source, Sources
-from codecompass.cluster.moves import move
-from codecompass.cluster.repositories import Repositories, Repository, checked_groups
+from codecompass.cluster.repositories.bulk_adding import WantedRepository, add_several
+from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.repositories.moves import move
+from codecompass.cluster.repositories.repository import Repository, checked_groups
 from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.log import get_logger
 from codecompass.scan.git_remotes import RepositoryUrl, parse_url

@@ -18,9 +18,9 @@ import msgspec
 import trio
 from msgspec import Struct
 
-from codecompass.cluster.calls import EngineCalls
-from codecompass.cluster.engine import Document, Engine
-from codecompass.cluster.schema import JsonObject
+from codecompass.cluster.engine.calls import EngineCalls
+from codecompass.cluster.engine.client import Document, Engine
+from codecompass.cluster.engine.schema import JsonObject
 from codecompass.units import SECONDS
 
 MAX_MEMBERS: Final = 10_000

@@ -6,22 +6,21 @@ Every change is one compare-and-set. Clocks of different machines are never comp
 measures by its own clock how long they have not changed.
 """
 
-import contextlib
 import hashlib
 import time
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecompass.cluster.engine import Conflict, Engine, EngineUnavailable
+from codecompass.cluster.engine.client import Engine
+from codecompass.cluster.engine.documents import Documents
 from codecompass.cluster.hosts.interface import HostKind, HostRepository
 from codecompass.cluster.hosts.kinds import KINDS, kind_of
 from codecompass.cluster.hosts.members import Members
-from codecompass.cluster.repositories import checked_groups, checked_refs
+from codecompass.cluster.repositories.repository import checked_groups, checked_refs
 from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.remote.address import Address, parse_address, without_user
 from codecompass.remote.rest import is_safe
@@ -29,7 +28,6 @@ from codecompass.remote.rest import is_safe
 MAX_SOURCES: Final = 1_000
 MAX_PATTERNS: Final = 200
 MAX_PATTERN_LENGTH: Final = 300
-MAX_ATTEMPTS: Final = 30
 
 
 class FoundRepository(Struct, frozen=True, kw_only=True):
@@ -97,19 +95,19 @@ class Sources:
     def __init__(self, engine: Engine) -> None:
         self.engine: Final = engine
         self._index = engine.names.sources
+        self._sources = Documents(engine, self._index, Source, "source")
         self.members: Final = Members(engine)
 
     def listed(self, *, is_current: bool = False) -> tuple[Source, ...]:
         """Returns all sources, sorted by address, up to a second old or, with `is_current`, current."""
         if is_current:
             self.engine.refresh(self._index, is_patient=False)
-        found = (_decoded(each.source) for each in self.engine.documents(self._index, {"match_all": {}}, MAX_SOURCES))
+        found = (source for _, source in self._sources.found({"match_all": {}}, MAX_SOURCES))
         return tuple(sorted(found, key=lambda each: each.url))
 
     def get(self, source_id: str) -> Source | None:
         """Returns the current state of a source, or None."""
-        found = self.engine.get(self._index, source_id)
-        return None if found is None else _decoded(found.source)
+        return self._sources.get(source_id)
 
     def find(self, url: str) -> Source:
         """Returns the source with this address or id. Raises ProjectNotFound."""
@@ -123,17 +121,15 @@ class Sources:
 
     def add(self, fresh: Source) -> tuple[Source, bool]:
         """Adds a source, or changes what is asked of the one with its address; returns it and whether it is new."""
-        for _ in range(MAX_ATTEMPTS):
-            there = self.engine.get(self._index, fresh.id)
-            source = fresh
-            if there is not None:
-                old = _decoded(there.source)
-                kept = {name: getattr(old, name) for name in _STATE}
-                source = replace(fresh, **kept, revision=old.revision + 1, asked=old.asked + 1)
-            with contextlib.suppress(Conflict):
-                self.engine.put(self._index, source.id, msgspec.json.encode(source), expected=there)
-                return source, there is None
-        raise EngineUnavailable("too many concurrent changes of this source. Try again in a moment.")
+
+        def asked(old: Source | None) -> Source:
+            if old is None:
+                return fresh
+            kept = {name: getattr(old, name) for name in _STATE}
+            return replace(fresh, **kept, revision=old.revision + 1, asked=old.asked + 1)
+
+        added = self._sources.put(fresh.id, asked)
+        return added, added is fresh
 
     def remove(self, url: str) -> Source:
         """Deletes a source and returns it; its repositories stay. Raises ProjectNotFound."""
@@ -162,18 +158,7 @@ class Sources:
 
     def update(self, source_id: str, change: Callable[[Source], Source]) -> Source | None:
         """Changes a source by compare-and-set and returns it, or None if there is none."""
-        for _ in range(MAX_ATTEMPTS):
-            document = self.engine.get(self._index, source_id)
-            if document is None:
-                return None
-            old = _decoded(document.source)
-            new = change(old)
-            if new is old:
-                return old
-            with contextlib.suppress(Conflict):
-                self.engine.put(self._index, source_id, msgspec.json.encode(new), expected=document)
-                return new
-        raise EngineUnavailable("too many concurrent changes of this source. Try again in a moment.")
+        return self._sources.update(source_id, change)
 
 
 def ended(old: Source, claimed: Source, found: dict[str, FoundRepository]) -> Source:
@@ -264,7 +249,3 @@ def _kind(name: str, address: Address) -> HostKind:
 
 _STATE: Final = ("applied", "begun", "done", "polls", "found", "checked_at")
 """Fields that a change of what is asked keeps."""
-
-
-def _decoded(source: bytes) -> Source:
-    return msgspec.json.decode(source, type=Source)

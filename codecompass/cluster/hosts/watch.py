@@ -18,9 +18,9 @@ import trio
 
 from codecompass.cluster.hosts.discovery import look
 from codecompass.cluster.hosts.sources import Source, Sources
-from codecompass.cluster.repositories import Repositories
-from codecompass.cluster.schedule import ChangeTimes
-from codecompass.cluster.worker_measures import WorkerMeasures
+from codecompass.cluster.indexing.measures import WorkerMeasures
+from codecompass.cluster.indexing.schedule import ChangeTimes
+from codecompass.cluster.repositories.documents import Repositories
 from codecompass.errors import CodeCompassError
 from codecompass.units import MINUTES, SECONDS
 

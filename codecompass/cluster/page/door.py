@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Final
 import trio
 
 from codecompass.actors.worker_pool import WorkerPool
-from codecompass.cluster.access import OutOfScope, Unauthorized
-from codecompass.cluster.engine import EngineUnavailable
+from codecompass.cluster.access.tokens import OutOfScope, Unauthorized
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.page.own_requests import PageAddress, is_for_a_person, require_own
 from codecompass.transport.http.request import HttpRefusal, HttpRequest, require_method
 from codecompass.transport.ui.access_checks import HEADERS, PAGE_PATH, PageCapacity
 
 if TYPE_CHECKING:
     from codecompass.cluster.page.site import LoadedPage
-    from codecompass.cluster.server import LibraryServer
+    from codecompass.cluster.serving.server import LibraryServer
 
 MAX_REQUESTS: Final = 128
 """Requests of people who are signed in, at a time; most wait for the few threads that read indexes."""

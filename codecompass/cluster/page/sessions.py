@@ -15,9 +15,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass.cluster.access import SHOWN_ID_LENGTH, AccessToken, Tokens, token_id
+from codecompass.cluster.access.sign_in import CodeRequest, Person
+from codecompass.cluster.access.tokens import SHOWN_ID_LENGTH, AccessToken, Tokens, token_id
 from codecompass.cluster.page.own_requests import PageAddress, safe_target
-from codecompass.cluster.sign_in import CodeRequest, Person
 from codecompass.log import get_logger
 from codecompass.transport.http.request import Header
 from codecompass.units import HOURS, MINUTES

@@ -12,10 +12,11 @@ Every answer is the same whatever `to` names: nothing here reads a repository.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, Generic, TypeVar
 
-from codecompass.cluster.access import token_id
-from codecompass.cluster.authentication import Authenticator
-from codecompass.cluster.calls import EngineCalls
-from codecompass.cluster.engine import EngineUnavailable
+from codecompass.cluster.access.authentication import Authenticator
+from codecompass.cluster.access.sign_in import LONGEST_CODE, ProviderUnavailable, SignIn, SignInRefused
+from codecompass.cluster.access.tokens import token_id
+from codecompass.cluster.engine.calls import EngineCalls
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.page.own_requests import PageAddress, cookie_of, require_from_page, safe_target, with_lines
 from codecompass.cluster.page.sessions import (
     ATTEMPT_COOKIE,
@@ -26,7 +27,6 @@ from codecompass.cluster.page.sessions import (
     attempt_of,
     new_attempt,
 )
-from codecompass.cluster.sign_in import LONGEST_CODE, ProviderUnavailable, SignIn, SignInRefused
 from codecompass.errors import CodeCompassError
 from codecompass.transport.http.request import (
     FORBIDDEN,

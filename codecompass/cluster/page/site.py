@@ -7,6 +7,7 @@ ask, with lists of what the viewer may see.
 Loaded by the first request.
 """
 
+import time
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -15,12 +16,15 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from codecompass.actors.worker_pool import WorkerPool
-from codecompass.cluster.engine import EngineUnavailable
+from codecompass.cluster.engine.failures import EngineUnavailable
 from codecompass.cluster.page.own_requests import PageAddress
 from codecompass.cluster.page.permalinks import Permalinks
 from codecompass.cluster.page.sessions import Sessions
-from codecompass.cluster.page.shown_repositories import ShownRepositories, shown_repositories
 from codecompass.cluster.page.signing_in import SigningIn
+from codecompass.cluster.repositories.repository import Repository
+from codecompass.cluster.serving.library import Library
+from codecompass.cluster.serving.routing import project_of, visible_repositories
+from codecompass.formatting import iso_time
 from codecompass.projects.caller import Identity
 from codecompass.protocol.state_replies import IndexStatusReply, ListRefsReply
 from codecompass.transport.http.request import NOT_FOUND, UNAUTHORIZED, UNAVAILABLE, HttpRequest
@@ -30,10 +34,11 @@ from codecompass.transport.ui.file_pages import shown_project
 from codecompass.transport.ui.questions import PageCaller, PageError, ToolQueries
 from codecompass.transport.ui.reading_pages import Page, answer_page, code_renderers, reading_pages
 from codecompass.transport.ui.rendering import Rendering
+from codecompass.transport.ui.search_form import Choices
 from codecompass.transport.ui.shown_projects import ShownProject
 
 if TYPE_CHECKING:
-    from codecompass.cluster.server import LibraryServer
+    from codecompass.cluster.serving.server import LibraryServer
 
 LISTED: Final = 100
 """Repositories on one page of their list."""
@@ -61,6 +66,50 @@ _ADVICE: Final = {
     "workspace_failed": "The repository cannot be answered for now. Tell whoever runs the server.",
 }
 """What a person can do here, where that is not what they can do on the page of their own machine."""
+
+
+class ShownRepositories(Struct, frozen=True):
+    """What a viewer can choose from."""
+
+    projects: tuple[ShownProject, ...]
+    """By label, in any case."""
+    choices: Choices
+
+
+async def shown_repositories(library: Library) -> ShownRepositories:
+    """Returns what the viewer of `library` can choose from, a moment old. Raises EngineUnavailable."""
+    on = visible_repositories(library.viewer, await library.repositories())
+    now = time.time()
+    projects = sorted(
+        (_shown(each, on.labels[each.repo_id], now) for each in on.repositories), key=lambda each: (each.label.lower(), each.root)
+    )
+    # A repository of the same name is meant before a group.
+    taken = {text for each in projects for text in (each.label, each.name, each.root.rpartition("/")[2])}
+    groups = sorted(name for name in on.groups if name not in taken)
+    return ShownRepositories(tuple(projects), Choices(tuple(groups), begins_with_all=True))
+
+
+def _shown(repository: Repository, label: str, now: float) -> ShownProject:
+    project = project_of(repository, label, now)
+    head = repository.default_head
+    return ShownProject(
+        project_id=project.project_id,
+        name=repository.name,
+        label=label,
+        root=str(project.root).lstrip("/"),
+        state="not_indexed" if head is None else "ready",
+        freshness="fresh",
+        residency="on_disk",
+        ref=repository.default_ref,
+        file_count=0 if head is None else head.file_count,
+        symbol_count=0 if head is None else head.symbol_count,
+        source_bytes=0 if head is None else head.source_bytes,
+        last_indexed_at="" if head is None else iso_time(head.published_at),
+        last_error="",
+        last_used_at=0.0,
+        is_home=False,
+        job=None,
+    )
 
 
 class OrganisationSite:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from codecompass.cluster.schema import FORMAT
+from codecompass.cluster.engine.schema import FORMAT
 from codecompass.cluster.stores.directory import DirectoryStore
 from codecompass.cluster.stores.segment_store import SegmentStore
 from codecompass.errors import InvalidInput

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Protocol
 
-from codecompass.cluster.engine import EngineUnavailable
+from codecompass.cluster.engine.failures import EngineUnavailable
 
 UNFINISHED: Final = ".new-"
 """The beginning of the names of files that are being written."""

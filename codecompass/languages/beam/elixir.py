@@ -49,7 +49,7 @@ from codecompass.languages.language import (
 from codecompass.languages.nodes import Node
 from codecompass.languages.records import Import, SymbolKind, Visibility
 from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms
-from codecompass.languages.uses.patterns import DOUBLE_LINES, HASH, SINGLE, TRIPLE, after, any_of, declared
+from codecompass.languages.uses.patterns import DOUBLE_LINES, HASH, SINGLE, TRIPLE, after, any_of, declared, delimited
 from codecompass.languages.walk.block_tests import DOUBLE_QUOTED, BlockTestSyntax
 from codecompass.languages.walk.source_text import enter_if_marked, marker_finder
 from codecompass.languages.words import word_set
@@ -266,7 +266,12 @@ def lexical_rules() -> LexicalRules:
             "Process Protocol Range Record Regex Registry RuntimeError Stream String StringIO Supervisor System Task Time Tuple "
             "URI Version"
         ),
-        comments_and_strings=any_of(HASH, rf'"(?P<code>{TRIPLE[1:]}|{DOUBLE_LINES[1:]})', SINGLE),
+        comments_and_strings=any_of(
+            r"\?(?<![\w?]\?)(?:\\.|[^\w\s])",
+            rf"~(?<!~~)[a-zA-Z]\w*+{delimited('//', '||', '()', '[]', '{}', '<>')}",
+            *(HASH, rf'"(?P<code>{TRIPLE[1:]}|{DOUBLE_LINES[1:]})', SINGLE),
+        ),
+        literal_marks="?~",
         interpolation=re.compile(r"#\{([^{}]*+)\}"),
         name=re.compile(r"[^\W\d]\w*+[?!]?"),
         keywords=word_set(

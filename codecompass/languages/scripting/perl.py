@@ -133,11 +133,19 @@ def documentation(node: Node, context: RuleContext) -> str:
 def lexical_rules() -> LexicalRules:
     """Returns what its uses look like."""
     pod = r"^=[a-z](?<=\n=[a-z]).*?(?:^=cut[^\n]*+|\Z)"
+    within = r"(?>(?:[^/\\\n]++|\\.)*)"
+    braces = r"\{(?>(?:[^{}\\]++|\\.|\{[^{}]*+\})*)\}"
+    substituted = rf"(?<![\w$@%&>])(?:s|tr|y)(?:/{within}/{within}/|{braces}\s*+{braces})"
+    matched = rf"(?<![\w$@%&>])m(?:/{within}/|{braces})"
     quoted = r"\bq[qwrx]?(?:\((?>(?:[^()\\]++|\\.)*)\)?|\{(?>(?:[^{}\\]++|\\.)*)\}?|\[[^\]]*+\]?|/[^/\n]*+/)"
     end = r"__(?:END|DATA)__\b.*"
-    forms = (pod, r"(?<![$\w])#[^\n]*+", quoted, end, patterns.DOUBLE_LINES, patterns.SINGLE_LINES)
+    forms = (
+        *(pod, r"(?<![$\w])#[^\n]*+", substituted, matched, quoted, patterns.SLASHED, patterns.HERE_DOCUMENT, end),
+        *(patterns.DOUBLE_LINES, patterns.SINGLE_LINES),
+    )
     return LexicalRules(
         family="perl",
+        literal_marks="/",
         comments_and_strings=re.compile("|".join(forms), re.DOTALL | re.MULTILINE),
         name=patterns.NAME,
         keywords=word_set(

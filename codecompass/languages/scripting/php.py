@@ -32,7 +32,6 @@ from codecompass.languages.uses.patterns import (
     DOLLAR_NAME,
     DOUBLE_LINES,
     SINGLE_LINES,
-    SLASHES,
     after,
     any_of,
     declared,
@@ -303,6 +302,12 @@ TESTS: Final = BlockTestSyntax(
 """Pest."""
 
 
+_TO_END_OF_LINE: Final = r"[^\n?]*+(?>(?:\?(?!>)[^\n?]*+)*)"
+"""A comment ends where the code ends."""
+
+_TO_CODE: Final = r".*?(?:<\?(?:php\b|=)|\Z)"
+
+
 def lexical_rules() -> LexicalRules:
     """Returns what its uses look like."""
     return LexicalRules(
@@ -316,7 +321,14 @@ def lexical_rules() -> LexicalRules:
             "Stringable Throwable Traversable TypeError UnexpectedValueException UnitEnum ValueError WeakMap WeakReference "
             "ZipArchive"
         ),
-        comments_and_strings=any_of(SLASHES, BLOCK, r"#(?!\[)[^\n]*+", DOUBLE_LINES, SINGLE_LINES),
+        comments_and_strings=any_of(
+            rf"//{_TO_END_OF_LINE}",
+            rf"#(?!\[){_TO_END_OF_LINE}",
+            *(BLOCK, DOUBLE_LINES, SINGLE_LINES),
+            r"<<<[ \t]*+(?P<mark>[\"']?)(?P<name>\w++)(?P=mark)(?P<rest>)(?P<body>\n.*?)(?:\n[ \t]*+(?P=name)\b|\Z)",
+            rf"\?>{_TO_CODE}",
+            rf"<(?<=\A<)(?!\?){_TO_CODE}",
+        ),
         name=DOLLAR_NAME,
         keywords=word_set(
             COMMON_KEYWORDS,

@@ -44,7 +44,17 @@ from codecompass.languages.scripting.ruby_scopes import (
 )
 from codecompass.languages.templates.marked_strings import HEREDOCS
 from codecompass.languages.uses.lexical_rules import LexicalRules, SupertypeForms, TypeConditions
-from codecompass.languages.uses.patterns import DOUBLE_LINES, HASH, SINGLE_LINES, after, any_of, declared
+from codecompass.languages.uses.patterns import (
+    DOUBLE_LINES,
+    HASH,
+    HERE_DOCUMENT,
+    PERCENT_LITERAL,
+    SINGLE_LINES,
+    SLASHED,
+    after,
+    any_of,
+    declared,
+)
 from codecompass.languages.walk.block_tests import QUOTED, BlockTestSyntax
 from codecompass.languages.walk.source_text import enter_if_marked, marker_finder
 from codecompass.languages.words import word_set
@@ -316,7 +326,11 @@ def lexical_rules() -> LexicalRules:
         comments_and_strings=any_of(
             r"=begin\b(?:(?<=\A=begin)|(?<=\n=begin)).*?(?:\n=end\b|\Z)",
             *(HASH, rf'"(?P<code>{DOUBLE_LINES[1:]})', SINGLE_LINES),
+            *(SLASHED, PERCENT_LITERAL, HERE_DOCUMENT),
+            r"\$[\"'`]",
+            r"\?(?<![\w)\]}?!]\?)[\"'#`](?!\w)",
         ),
+        literal_marks="/%$?",
         interpolation=re.compile(r"#\{([^{}]*+)\}"),
         name=re.compile(r"[^\W\d]\w*+[?!]?(?![=~])|[^\W\d]\w*+"),
         keywords=word_set(

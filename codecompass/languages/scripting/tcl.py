@@ -129,7 +129,7 @@ def lexical_rules() -> LexicalRules:
     """Returns what its uses look like."""
     return LexicalRules(
         family="tcl",
-        comments_and_strings=any_of(r"#(?<![^\s;{]#)[^\n]*+", DOUBLE_LINES),
+        comments_and_strings=any_of(r"#(?<![^\s;{]#)[^\n]*+", r'\\"', DOUBLE_LINES),
         name=re.compile(r"[^\W\d][\w]*"),
         keywords=word_set(
             "if else elseif for foreach while return break continue switch set expr catch try proc namespace eval variable"

@@ -19,6 +19,9 @@ from codecompass.languages.uses.patterns import (
     CHARACTER,
     DOUBLE_LINES,
     HASH,
+    HERE_DOCUMENT,
+    PERCENT_LITERAL,
+    SLASHED,
     any_of,
     declared,
 )
@@ -75,7 +78,8 @@ def _without_others(definition: Definition, owner: SymbolKind | None, lines: lis
 def _crystal_words() -> LexicalRules:
     return LexicalRules(
         family="crystal",
-        comments_and_strings=any_of(HASH, rf"(?P<code>{DOUBLE_LINES})", CHARACTER),
+        comments_and_strings=any_of(HASH, rf"(?P<code>{DOUBLE_LINES})", CHARACTER, SLASHED, PERCENT_LITERAL, HERE_DOCUMENT),
+        literal_marks="/%",
         interpolation=re.compile(r"#\{([^{}]*+)\}"),
         name=re.compile(r"[^\W\d]\w*[?!]?"),
         keywords=word_set(

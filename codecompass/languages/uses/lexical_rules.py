@@ -126,7 +126,10 @@ class LexicalRules(Struct, frozen=True, kw_only=True):
 
     # Comments, strings and names.
     comments_and_strings: re.Pattern[str]
-    """A match with the group `code` (a template, an f-string) is searched for `interpolation`."""
+    """A match with the group `code` (a template, an f-string) is searched for `interpolation`. The groups `rest` and `body`, in
+    this order, are what follows the mark of a here document on its line, and the lines of the document."""
+    literal_marks: str = ""
+    """The first characters of literals that are values like strings, and that may hold code: `/` of `/a+/`."""
     interpolation: re.Pattern[str] | None = None
     """Code in a string: group 1, or if that did not match, the name after the match (`$name`)."""
     words: Callable[[str], ScriptWords] | None = None

@@ -24,6 +24,38 @@ HASH: Final = r"#[^\n]*+"
 DASHES: Final = r"--[^\n]*+"
 """Forms of strings and comments; one that is not closed ends with the line or the text."""
 
+
+def delimited(*brackets: str) -> str:
+    """Returns a pattern for a text between any of the pairs of brackets, nested once, or between two of the same characters."""
+    forms = []
+    for pair in brackets:
+        opening, closing = pair[0], pair[1]
+        inside = rf"[^{re.escape(opening + closing)}\\]++"
+        nested = "" if opening == closing else rf"|\{opening}(?>(?:{inside}|\\.)*)\{closing}|\{opening}"
+        forms.append(rf"\{opening}(?>(?:{inside}|\\.{nested})*)\{closing}?")
+    return f"(?:{'|'.join(forms)})"
+
+
+# A slash begins a regular expression after an operator, an opening bracket or a line break, or behind a word and a blank if no
+# blank follows: `split /,/`.
+SLASHED: Final = (
+    r"/(?:" + "|".join(rf"(?<=[=(,:;!&|?{{}}\[\n~][ \t]{{{blanks}}}/)" for blanks in range(21)) + r"|(?<=[\w?!][ \t]/)(?![\s=]))"
+    r"(?>(?:[^/\\\n\[#]++|\\[^\n]|\[(?:\\[^\n]|[^\]\n\\]){0,200}+\]|#\{[^{}\n]*+\}|#)*)/"
+)
+"""A regular expression of Ruby, Crystal and Perl."""
+
+PERCENT_LITERAL: Final = r"%(?<![\w)\]}]%)(?:[qQwWiIrsx](?=[^\w\s])|(?=[(\[{])(?<=[\s(,=\[{]%))" + delimited(
+    "()", "[]", "{}", "<>", "||", "!!", "//"
+)
+"""A string, a list of words or a regular expression of Ruby and Crystal: `%w[a b]`."""
+
+
+HERE_DOCUMENT: Final = (
+    r"<<(?:[~-][\"'`]?(?=\w)|(?<=[\s(,=\[]<<)[\"']?(?=[A-Z_]{2}))(?P<name>\w++)[\"'`]?"
+    r"(?P<rest>[^\n]*+)(?P<body>.*?)(?:\n[ \t]*+(?P=name)\b|\Z)"
+)
+"""A here document of Ruby and Perl."""
+
 NAMES: Final = r"\w++(?>(?:[ \t]*+,[ \t]*+\*?\w++)*)"
 """A list of names."""
 

@@ -29,6 +29,7 @@ SHOWN_LANGUAGES: Final = 6
 SHOWN_COMMIT: Final = 12
 """Characters of a commit id that are shown: enough to identify it."""
 
+_NOT_INDEXED: Final = "warning: there is no index yet; the first question builds it"
 _STALE: Final = "warning: files have changed since the index was built; this answer is of the tree before that"
 _SYNCING: Final = "warning: files have changed and are being indexed; this answer may lack them"
 _INDEXING: Final = "warning: the first index is still being built; this answer may be incomplete, ask again later"
@@ -49,7 +50,9 @@ def note_lines(metadata: Metadata | BareMetadata) -> Iterator[str]:
         yield f"warning: {one_line(warning)}"
     if isinstance(metadata, BareMetadata) or metadata.warnings:
         return
-    if metadata.indexing_status == "indexing" and metadata.result_completeness == "partial":
+    if metadata.indexing_status == "not_indexed":
+        yield _NOT_INDEXED
+    elif metadata.indexing_status == "indexing" and metadata.result_completeness == "partial":
         yield _INDEXING
     elif metadata.freshness_status == "syncing":
         yield _SYNCING

@@ -63,8 +63,8 @@ class TreeDifference(Struct, frozen=True, kw_only=True):
 
     changes: GitChanges
     files: tuple[ChangedFile, ...]
-    is_indexed: bool
-    """Whether the index is of the head."""
+    indexed: str = ""
+    """What the index is of, for people, if not of the head."""
 
     def at(self, path: str) -> ChangedFile | None:
         """Returns the file that has this path on the head's side, None if none has."""
@@ -89,8 +89,8 @@ def version_tasks(changes: GitChanges, *, is_old: bool) -> tuple[FileTask, ...]:
     return tuple(tasks.values())
 
 
-def tree_difference(changes: GitChanges, old: ReadVersions, new: ReadVersions, *, is_indexed: bool) -> TreeDifference:
-    """Returns the difference, with what the worker processes have read of both sides."""
+def tree_difference(changes: GitChanges, old: ReadVersions, new: ReadVersions, *, indexed: str = "") -> TreeDifference:
+    """Returns the difference, with what the worker processes have read of both sides. `indexed` is that of `TreeDifference`."""
     before, after = _Versions(changes, old), _Versions(changes, new)
     files = tuple(
         ChangedFile(change=each)
@@ -98,7 +98,7 @@ def tree_difference(changes: GitChanges, old: ReadVersions, new: ReadVersions, *
         else ChangedFile(change=each, old=before.at(each.old_path, each.old_blob), new=after.at(each.path, each.new_blob))
         for each in changes.files
     )
-    return TreeDifference(changes=changes, files=files, is_indexed=is_indexed)
+    return TreeDifference(changes=changes, files=files, indexed=indexed)
 
 
 class _Versions:

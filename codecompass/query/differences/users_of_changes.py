@@ -13,7 +13,7 @@ from codecompass.protocol.requests import Confidence
 from codecompass.query.differences.definition_changes import DefinitionChange
 from codecompass.query.differences.file_versions import TreeDifference, VersionedDefinition
 from codecompass.query.names.exact_names import is_prototype
-from codecompass.query.uses.definitions import FileNames, code_around, last_part
+from codecompass.query.uses.definitions import SEPARATORS, FileNames, code_around, last_part
 from codecompass.query.uses.found_uses import Uses
 from codecompass.scan.path_roles import role_of
 from codecompass.store.rows import ImportRow, SymbolRow
@@ -130,9 +130,8 @@ class UsersOfChanges:
             return None
         if is_member != bool(use.receiver):
             # A module before a function: only if that module is, or contains, the file.
-            rows = [] if is_member else names.imports.get(use.receiver.partition(".")[0], ())
-            return "likely" if any(row.target and old.path.startswith(_module_path(row.target)) for row in rows) else None
-        needs_import = not is_member and names.traits.binding.files_share_no_names
+            return "likely" if not is_member and _is_in_module(use.receiver, name, old, names) else None
+        needs_import = not is_member and old.symbol.kind != "macro" and names.traits.binding.files_share_no_names
         return None if needs_import and not names.everything_from else "likely"
 
 
@@ -170,6 +169,21 @@ class _Places:
             )
 
 
+def _is_in_module(receiver: str, name: str, old: VersionedDefinition, names: FileNames) -> bool:
+    """Whether what is written before a name is the module that contained a definition."""
+    written = [part for part in SEPARATORS.split(receiver) if part]
+    rows = names.imports.get(written[0], ()) if written else ()
+    if any(row.target and old.path.startswith(_module_path(row.target)) for row in rows):
+        return True
+    is_of_module = names.traits.binding.files_share_no_names or names.traits.binding.writes_modules_in_full
+    if not is_of_module or any(row.target for row in rows):
+        return False
+    # The module is gone with its file, so that no import leads to it: what is left is its name.
+    relative = [part for part in written if part not in ("crate", *names.rules.own, *names.rules.above)]
+    qualified = SEPARATORS.split(old.symbol.qualified_name)
+    return bool(relative) and qualified[-len(relative) - 1 :] == [*relative, name]
+
+
 def _module_path(target: str) -> str:
     """Returns the common start of the paths of a module's files."""
     directory, _, name = target.rpartition("/")
@@ -182,6 +196,8 @@ def _names_file(row: ImportRow, old: VersionedDefinition, language: str) -> bool
         return False
     if row.target:
         return row.target == old.path
+    if row.spec == old.symbol.qualified_name:
+        return True
     stem = old.path.rpartition("/")[2].partition(".")[0]
     directory = old.path.rpartition("/")[0].rpartition("/")[2]
     return last_part(row.spec, language) in (stem, directory if stem in ("__init__", "index", "mod", "lib") else stem)

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from codecompass import lazy
+from codecompass.languages.records import FUNCTION_LIKE
 from codecompass.languages.words import word_set
 from codecompass.query.search_hits import enclosing_symbol
 from codecompass.query.words.query_words import name_parts
@@ -230,6 +231,9 @@ def _after_keyword(text: str) -> str:
 MAX_SAME_NAMED_FILES: Final = 50
 """Files of one name that are compared with a frame's path."""
 
+_IN_BUNDLE: Final = lazy.pattern(r"^(?!.*(?:\bnode_modules/|\bnode:|^internal/)).*\.[cm]?js$")
+"""A script that may be made of the sources; not a package's and not the runtime's own."""
+
 MAX_FRAMES_SHOWN: Final = 10
 SURE_PARTS: Final = 2
 """Equal last parts of two paths that are not a coincidence."""
@@ -274,8 +278,21 @@ def _places(snapshot: Snapshot, frame: StackFrame) -> list[FrameLocation]:
         agreement = 0 if symbol is None else _agreement(symbol, frame.name)
         if common >= min(len(wanted), len(own), SURE_PARTS) or agreement:
             scored.append(((-agreement, -common), role_of(path).rank, path, FrameLocation(file, frame.line, symbol)))
+    if not scored and frame.name and _IN_BUNDLE.search(frame.path) is not None:
+        return _only_defined(snapshot, frame.name)
     scored.sort(key=lambda item: item[:3])
     return [place for how_well, _, _, place in scored if how_well == scored[0][0]]
+
+
+def _only_defined(snapshot: Snapshot, name: str) -> list[FrameLocation]:
+    """Returns the only function of this name in product code: a bundler keeps names, but neither files nor lines."""
+    rows = [
+        row
+        for row in snapshot.facts.symbols_named(name, MAX_SAME_NAMED_FILES)
+        if row.name == name and row.kind in FUNCTION_LIKE and not role_of(row.path).is_test
+    ]
+    file = snapshot.facts.file(rows[0].path) if len(rows) == 1 else None
+    return [] if file is None else [FrameLocation(file, rows[0].line_start, rows[0])]
 
 
 def _around(snapshot: Snapshot, file: FileRow, frame: StackFrame) -> SymbolRow | None:

@@ -130,7 +130,7 @@ def lines_shown(snapshot: Snapshot, place: RankedPlace) -> tuple[MatchedLine, ..
 
 
 def innermost(rows: list[SymbolRow], first: int, last: int, kinds: frozenset[SymbolKind] | None) -> SymbolRow | None:
-    """Returns the innermost definition around all of the lines.
+    """Returns the innermost definition around all of the lines; of several with the same lines the outermost.
 
     Inside a function it is the function; elsewhere it may be a constant or a field.
     """
@@ -138,13 +138,16 @@ def innermost(rows: list[SymbolRow], first: int, last: int, kinds: frozenset[Sym
 
     def deepest(wanted: frozenset[SymbolKind]) -> SymbolRow | None:
         return max(
-            (row for row in around if row.kind in wanted), key=lambda row: (row.line_start, -row.line_end, row.id), default=None
+            (row for row in around if row.kind in wanted), key=lambda row: (row.line_start, -row.line_end, -row.id), default=None
         )
 
     found = deepest(ENCLOSING_KINDS)
     if found is not None and found.kind in _CALLED_KINDS:
         return found
-    return deepest(_VALUE_KINDS) or found
+    value = deepest(_VALUE_KINDS)
+    # `struct Pair { int a, b; };` on one line: the line is that of the type.
+    is_within = value is not None and (found is None or (value.line_start, value.line_end) != (found.line_start, found.line_end))
+    return value if is_within else found
 
 
 def _place_of_line(

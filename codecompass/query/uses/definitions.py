@@ -1,6 +1,7 @@
 """The definitions of a snapshot by name, file, module and package, as code sees them. Each is read once per question."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from codecompass.languages.language import Language
 
 MAX_NAMESAKES: Final = 2_000
+KNOWN_NAMES: Final = 10_000
+"""Qualified names whose parts are kept, some 200 bytes each: each use of a name is compared with all definitions of it."""
+
 MANY_DIRECTORIES: Final = 3
 """Number of directories from which on all definitions of a name are read at once instead of directory by directory."""
 
@@ -47,7 +51,7 @@ class FileNames(Struct, frozen=True):
     symbols: tuple[SymbolRow, ...]
     """All its definitions, outer ones before those in them."""
     by_name: dict[str, list[SymbolRow]]
-    """Its definitions by name, without `impl` blocks."""
+    """Its definitions by name, without `impl` blocks and titles of tests."""
     imports: dict[str, list[ImportRow]]
     """Its imports by local name."""
     everything_from: tuple[ImportRow, ...]
@@ -80,6 +84,11 @@ def is_member(symbol: SymbolRow) -> bool:
     return symbol.kind in MEMBER_KINDS or symbol.parent_kind in CLASS_LIKE
 
 
+def is_title(symbol: SymbolRow) -> bool:
+    """Whether the name of a test is a text (`describe('run', ..)`), so that no code refers to it: `run` is what it tests."""
+    return symbol.kind == "test" and any(f"{quote}{symbol.name}" in symbol.signature for quote in "\"'`")
+
+
 def is_component_file(language: str) -> bool:
     """Whether files of a language are components, because they hold code among other text."""
     described_as = described(language)
@@ -98,14 +107,22 @@ _POINTER: Final = lazy.pattern(r"[()*\s]")
 
 def name_path(symbol: SymbolRow) -> tuple[str, ...]:
     """Returns the parts of the qualified name, the definition's own name last."""
-    return tuple(part for part in SEPARATORS.split(_POINTER.sub("", symbol.qualified_name)) if part)
+    return _parts(symbol.qualified_name)
+
+
+@lru_cache(maxsize=KNOWN_NAMES)
+def _parts(qualified: str) -> tuple[str, ...]:
+    return tuple(part for part in SEPARATORS.split(_plain(qualified)) if part)
+
+
+@lru_cache(maxsize=KNOWN_NAMES)
+def _plain(qualified: str) -> str:
+    return _POINTER.sub("", qualified)
 
 
 def owner_name(symbol: SymbolRow) -> str:
     """Returns the name of the type or module that a definition belongs to, '' if none."""
-    qualified = symbol.qualified_name
-    qualified = qualified.removesuffix(symbol.name)
-    parts = [part for part in SEPARATORS.split(_POINTER.sub("", qualified)) if part]
+    parts = _parts(symbol.qualified_name.removesuffix(symbol.name))
     return parts[-1] if parts else ""
 
 
@@ -136,8 +153,7 @@ def is_of_own_file(row: SymbolRow) -> bool:
 
 def entity(row: SymbolRow) -> tuple[str, str]:
     """Returns a key that overloads, and a declaration and its definition, have in common."""
-    qualified = _POINTER.sub("", row.qualified_name)
-    return family_of(row.language) or row.language, qualified
+    return family_of(row.language) or row.language, _plain(row.qualified_name)
 
 
 def last_part(spec: str, language: str) -> str:
@@ -200,16 +216,19 @@ class Definitions:
         self._by_directory: dict[str, dict[str, list[SymbolRow]] | None] = {}
         """Definitions of a name by directory; None for a name that has too many."""
         self._named: dict[str, list[SymbolRow]] = {}
+        self._in_family: dict[tuple[str, str], list[SymbolRow]] = {}
+        self._owned: dict[str, dict[str | int, dict[int, SymbolRow]]] = {}
         self._full_names: dict[tuple[str, str], dict[tuple[str, ...], list[SymbolRow]]] = {}
         self._files: dict[tuple[int, str], FileNames] = {}
         """By id and family."""
         self._at_paths: dict[str, FileNames | None] = {}
 
     def named(self, name: str) -> list[SymbolRow]:
-        """Returns all definitions of exactly this name."""
+        """Returns all definitions of exactly this name that code can refer to."""
         found = self._named.get(name)
         if found is None:
-            found = [row for row in self._facts.symbols_named(name, MAX_NAMESAKES) if row.name == name and row.kind != "use"]
+            rows = self._facts.symbols_named(name, MAX_NAMESAKES)
+            found = [row for row in rows if row.name == name and row.kind != "use" and not is_title(row)]
             self._named[name] = found
         return found
 
@@ -227,7 +246,7 @@ class Definitions:
                 symbols = tuple([replace(row, parent_id=None) if row.parent_id in around else row for row in symbols])
             by_name: dict[str, list[SymbolRow]] = {}
             for symbol in symbols:
-                if symbol.kind != "impl":  # named after a type that may be defined elsewhere
+                if symbol.kind != "impl" and not is_title(symbol):  # named after what may be defined elsewhere
                     by_name.setdefault(symbol.name, []).append(symbol)
             imports: dict[str, list[ImportRow]] = {}
             everything: list[ImportRow] = []
@@ -268,7 +287,26 @@ class Definitions:
     def in_family(self, name: str, file: FileNames) -> list[SymbolRow]:
         """Returns the definitions of a name that code in this file's language can refer to."""
         family = file.rules.family
-        return [row for row in self.named(name) if family_of(row.language) == family]
+        found = self._in_family.get((name, family))
+        if found is None:
+            found = [row for row in self.named(name) if family_of(row.language) == family]
+            self._in_family[name, family] = found
+        return found
+
+    def owned(self, name: str, type_: SymbolRow) -> list[SymbolRow]:
+        """Returns the definitions of a name that are written in a type, or whose qualified name has that of the type before
+        theirs, in the order of `named`: a type has no members but these."""
+        by_owner = self._owned.get(name)
+        if by_owner is None:
+            by_owner = self._owned[name] = {}
+            for number, row in enumerate(self.named(name)):
+                by_owner.setdefault(owner_name(row), {})[number] = row
+                if row.parent_id is not None:
+                    by_owner.setdefault(row.parent_id, {})[number] = row
+        found, inside = by_owner.get(type_.name, {}), by_owner.get(type_.id, {})
+        if inside.keys() <= found.keys():
+            return list(found.values())
+        return [row for _, row in sorted((found | inside).items(), key=lambda each: each[0])]
 
     def declared_as(self, row: ImportRow, file: FileNames) -> list[SymbolRow]:
         """Returns the definitions whose full name is what an import names, wherever their files are; in some languages that name
@@ -297,7 +335,7 @@ class Definitions:
         family, binding = file.rules.family, file.traits.binding
         if not binding.directories_are_packages:
             return []
-        near = [row for row in self._beside(name, file) if family_of(row.language) == family]
+        near = [row for row in self._beside(name, file) if family_of(row.language) == family and not is_title(row)]
         if binding.only_top_level_is_bare:
             return [row for row in near if is_top_level(row)]
         near = [row for row in near if _is_free(row)]

@@ -1,11 +1,12 @@
 """Which of several definitions of one name a file can see, by the namespaces (packages) that files declare."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from codecompass import lazy
 from codecompass.languages.records import CLASS_LIKE
-from codecompass.query.uses.definitions import FileNames
+from codecompass.query.uses.definitions import KNOWN_NAMES, FileNames
 from codecompass.store.rows import SymbolRow
 
 _SEPARATOR: Final = lazy.pattern(r"::|[.\\]")
@@ -13,8 +14,13 @@ _SEPARATOR: Final = lazy.pattern(r"::|[.\\]")
 
 def namespace_of(row: SymbolRow) -> str:
     """Returns the namespace of a definition that is in no other, its parts between dots; '' for the global one."""
-    parts = _SEPARATOR.split(row.qualified_name)
-    return ".".join(parts[:-1]) if row.kind != "module" else ".".join(parts)
+    whole = _with_dots(row.qualified_name)
+    return whole if row.kind == "module" else whole.rpartition(".")[0]
+
+
+@lru_cache(maxsize=KNOWN_NAMES)
+def _with_dots(name: str) -> str:
+    return ".".join(_SEPARATOR.split(name))
 
 
 class Namespaces:
@@ -64,7 +70,7 @@ def named_by(rows: Sequence[SymbolRow], spec: str, name: str) -> list[SymbolRow]
     """Returns those of the definitions that an import of `name` from `spec` means by their qualified names."""
     whole = _dotted(spec)
     meant = f"{whole}.{name}" if name else whole
-    return [row for row in rows if ".".join(_SEPARATOR.split(row.qualified_name)) == meant]
+    return [row for row in rows if _with_dots(row.qualified_name) == meant]
 
 
 def _is_outer(row: SymbolRow) -> bool:

@@ -97,7 +97,7 @@ class TypeMembers:
                 }
                 own = [row for row in inside if row.parent_id in companions]
         else:
-            own = [row for row in self._definitions.named(name) if self._belongs(row, type_)]
+            own = [row for row in self._definitions.owned(name, type_) if self._belongs(row, type_)]
         if own:
             return own
         for thing in self.supertypes(type_):

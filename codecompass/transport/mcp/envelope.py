@@ -131,18 +131,16 @@ def open_envelope(request: RpcRequest, agreement: Agreement, headers: HttpHeader
             trace=trace_sender(meta.traceparent, meta.tracestate),
         )
     if not isinstance(meta.revision, str):
+        if header is not None and header != MODERN_REVISION:
+            # Nothing says which era the client means: what it lacks is not `_meta`, but a revision that is known here.
+            raise _unsupported(header)
         raise _missing_meta(META_REVISION)
     if not isinstance(meta.capabilities, dict):
         raise _missing_meta(META_CAPABILITIES)
     if headers is not None:
         _check_headers(headers, request.method, meta.revision, params)
     if meta.revision != MODERN_REVISION:
-        raise Fault(
-            UNSUPPORTED_REVISION,
-            f"unsupported protocol version {shown(meta.revision)}. Use {MODERN_REVISION}, or open with initialize.",
-            supported=[MODERN_REVISION],
-            requested=meta.revision,
-        )
+        raise _unsupported(meta.revision)
     return RequestEnvelope(
         is_modern=True,
         revision=MODERN_REVISION,
@@ -192,6 +190,15 @@ def _mismatch(header: str, member: str) -> Fault:
 
 def _missing_meta(key: str) -> Fault:
     return Fault(INVALID_PARAMS, f"params._meta needs {key!r} in revision {MODERN_REVISION}.", field=key)
+
+
+def _unsupported(revision: str) -> Fault:
+    return Fault(
+        UNSUPPORTED_REVISION,
+        f"unsupported protocol version {shown(revision)}. Use {MODERN_REVISION}, or open with initialize.",
+        supported=[MODERN_REVISION],
+        requested=revision,
+    )
 
 
 def _progress_token(value: object) -> ProgressToken | None:

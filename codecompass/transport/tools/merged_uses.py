@@ -86,6 +86,11 @@ class MergedUses:
         return 0 if use.definition is UNSET else use.definition
 
 
+def definitions_of(found: FindReferencesReply) -> tuple[ReferenceDefinition, ...]:
+    """Returns the definitions that an answer is about, at least one."""
+    return found.definitions or (found.definition,)
+
+
 def _n_sure(found: FindReferencesReply) -> int:
     return found.counts.exact + found.counts.likely
 

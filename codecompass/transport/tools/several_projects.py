@@ -9,7 +9,7 @@ Projects outside the allowed roots never take part, and the root of each project
 projects that are not on this machine is queried at the same time.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, Literal
 
@@ -37,6 +37,11 @@ from codecompass.transport.tools.project_answers import (
     SharedRequest,
 )
 from codecompass.units import MILLISECONDS, SECONDS
+
+Ask = Callable[
+    [ToolCall, SharedRequest, Sequence[SelectedProject], float, ImportedSymbol | None], Awaitable[Sequence[ProjectAnswer]]
+]
+"""Asks local projects, as `ask_all` does."""
 
 SEVERAL_SECONDS: Final = 5 * SECONDS
 """How long all projects together may take if the request has no `timeout_ms`."""
@@ -102,20 +107,22 @@ async def ask_everybody(
     beside: Sequence[SelectedProject] | None = None,
     without: Sequence[str] = (),
     imported: ImportedSymbol | None = None,
+    ask: Ask | None = None,
 ) -> Answers:
     """Asks the local projects, and another server at the same time.
 
-    `beside` are the projects whose repositories that server leaves out, by default those of `asked`; the others as in `ask_all`
-    and `Elsewhere.ask`.
+    `beside` are the projects whose repositories that server leaves out, by default those of `asked`. `ask` asks the local ones,
+    by default `ask_all`; the others as there and in `Elsewhere.ask`.
     """
+    ask = ask or ask_all
     if call.elsewhere is None or not asked.elsewhere:
-        return Answers(tuple(await ask_all(call, request, asked.here, deadline, imported)))
+        return Answers(tuple(await ask(call, request, asked.here, deadline, imported)))
     here: list[ProjectAnswer] = []
     other = OtherAnswers()
     async with open_nursery() as nursery:
 
         async def ask_here() -> None:
-            here.extend(await ask_all(call, request, asked.here, deadline, imported))
+            here.extend(await ask(call, request, asked.here, deadline, imported))
 
         nursery.start_soon(ask_here)
         known = asked.here if beside is None else beside
@@ -137,8 +144,10 @@ async def ask_all(
     selected: Sequence[SelectedProject],
     deadline: float,
     imported: ImportedSymbol | None = None,
+    *,
+    is_definition_only: bool = False,
 ) -> list[ProjectAnswer]:
-    """Asks all projects, and returns their answers until `deadline`, in the order of `selected`; `imported` as in `Query`."""
+    """Asks all projects, and returns their answers until `deadline`, in the order of `selected`; the others as in `Query`."""
     own = replace(request, workspace=None)
     answers: dict[str, ProjectAnswer] = {}
     # A search by words asks few anyway, and a page of uses has those of all projects.
@@ -165,6 +174,7 @@ async def ask_all(
             n_counted=page.n_lines,
             imported=imported,
             is_name_exact=isinstance(own, LocateSymbol) and page.has_enough_similar(),
+            is_definition_only=is_definition_only,
             answers=call.answers,
         )
 

@@ -1,4 +1,4 @@
-"""Merges the answers of several projects into one: a page of hits, or the uses of a definition in all projects that import it.
+"""Merges the answers of several projects into one page of hits; the uses of a definition are merged by `several_references.py`.
 
 For a server that merges them with its own answers they are returned unmerged: one part a project, with the data for merging.
 """
@@ -9,14 +9,13 @@ from typing import Final
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
-from codecompass.errors import AmbiguousSymbol, IndexNotReady, InvalidInput, SymbolNotFound, WorkspaceBusy, error_body
+from codecompass.errors import AmbiguousSymbol, InvalidInput, SymbolNotFound, error_body
 from codecompass.languages.table import PACKAGES
 from codecompass.projects.selection import SelectedProject
 from codecompass.protocol.encode import encode, one_line
 from codecompass.protocol.parts import PartRequest
 from codecompass.protocol.replies import (
     AnswerPart,
-    FindReferencesReply,
     ImportedSymbol,
     LocateSymbolReply,
     PartsReply,
@@ -25,30 +24,20 @@ from codecompass.protocol.replies import (
 from codecompass.protocol.requests import FindReferences, LocateSymbol, SearchCode
 from codecompass.query.merging import MergedResults, WorkspacePart, in_turns, merged_page, merged_results
 from codecompass.query.options import COUNTED_LINES
-from codecompass.query.uses.chosen_symbol import MAX_SYMBOLS
 from codecompass.query.weak_answers import WEAK_EVERYWHERE
 from codecompass.query.words.intent import classify
 from codecompass.transport.calls import CallOutcome
 from codecompass.transport.tools.call import ToolCall, ask_index
-from codecompass.transport.tools.merged_uses import Home, MergedUses
 from codecompass.transport.tools.project_answers import (
-    RETRY_MS,
     Answers,
-    Asked,
-    OtherAnswers,
     ProjectAnswer,
     SharedRequest,
     nothing_notice,
     require_an_answer,
     several_metadata,
-    silence,
 )
-from codecompass.transport.tools.several_projects import (
-    ask_all,
-    ask_everybody,
-    asked_projects,
-    deadline_of,
-)
+from codecompass.transport.tools.several_projects import ask_all, ask_everybody, asked_projects, deadline_of
+from codecompass.transport.tools.several_references import ask_defining, references
 
 MAX_PACKAGES: Final = 10_000
 MAX_IMPORTED_LENGTH: Final = 1_000
@@ -68,7 +57,7 @@ async def ask_projects(call: ToolCall) -> CallOutcome:
     if call.part is not None and not call.part.is_page:
         return CallOutcome(await _parts_reply(call, request, asked.here, call.part))
     if isinstance(request, FindReferences):
-        return CallOutcome(await _references(call, request, asked))
+        return CallOutcome(await references(call, request, asked))
     end = request.offset + (request.limit or call.services.default_limit)
     # What comes after the first ones of all projects together is unknown to each of them.
     enough = replace(request, offset=0, limit=end) if request.offset else request
@@ -139,123 +128,6 @@ def _page(call: ToolCall, request: SearchCode | LocateSymbol, answers: Answers) 
     )
 
 
-# references
-
-
-async def _references(call: ToolCall, request: FindReferences, asked: Asked) -> FindReferencesReply:
-    """Returns the uses of the definitions of a name: product code in projects that import their package, then in their own
-    project, then tests.
-
-    The first named project's definitions are meant if it has any, otherwise those of all projects.
-
-    Raises SymbolNotFound if no project defines it, AmbiguousSymbol if they define too many.
-    """
-    deadline = deadline_of(call, request)
-    enough = replace(request, offset=0, limit=request.offset + request.limit)
-    # The project that is named first is the one whose definition is meant, so the others are not waited for.
-    first, rest = _named_first(asked)
-    answers = await ask_everybody(call, enough, first, deadline, beside=asked.here if first.here else ())
-    if not any(each.reply for each in answers.each):
-        later = await ask_everybody(call, enough, rest, deadline, beside=asked.here)
-        answers = _together(answers, later)
-    merged = MergedUses(_homes(request, answers))
-    told: dict[str, ProjectAnswer] = {home.selected.project.project_id: home for home, _ in merged.homes}
-    other = answers.other if answers.other.failure is not None else OtherAnswers()
-    for number, (home, found) in enumerate(merged.homes):
-        if found.imported is None:
-            continue
-        home_id = home.selected.project.project_id
-        is_here = any(each is home for each in answers.here)
-        everybody = Asked(tuple(each for each in asked.here if each.project.project_id != home_id), asked.elsewhere)
-        without = () if is_here else (home_id,)
-        outside = await ask_everybody(
-            call, enough, everybody, deadline, beside=asked.here, without=without, imported=found.imported
-        )
-        merged.add(number, outside.each)
-        told = {each.selected.project.project_id: each for each in outside.here} | told
-        other = outside.other
-    reply = merged.reply(request)
-    shown = {*merged.labels, *(use.project for use in reply.references)}
-    metadata = several_metadata(call, request, Answers(tuple(told.values()), other), shown)
-    if request.offset + len(reply.references) < reply.total and metadata.result_completeness == "complete":
-        metadata = replace(metadata, result_completeness="truncated")
-    if all(found.imported is None for _, found in merged.homes):
-        reason = (
-            "the language of the definition has no packages that others import by name; its own project alone was looked through"
-        )
-        metadata = replace(metadata, warnings=(*metadata.warnings, reason))
-    return replace(reply, metadata=metadata)
-
-
-def _named_first(asked: Asked) -> tuple[Asked, Asked]:
-    """Returns the project that is named first, if any, whose definition is preferred, and the others."""
-    if asked.is_elsewhere_first:
-        return Asked((), asked.elsewhere[:1]), Asked(asked.here, asked.elsewhere[1:])
-    n_first = 1 if asked.here and asked.here[0].is_named else 0
-    return Asked(asked.here[:n_first]), Asked(asked.here[n_first:], asked.elsewhere)
-
-
-def _together(first: Answers, later: Answers) -> Answers:
-    one, two = first.other, later.other
-    other = OtherAnswers(
-        answers=(*one.answers, *two.answers),
-        n_projects=one.n_projects + two.n_projects,
-        is_fresh=one.is_fresh and two.is_fresh,
-        is_complete=one.is_complete and two.is_complete,
-        warnings=tuple(dict.fromkeys((*one.warnings, *two.warnings))),
-        failure=one.failure or two.failure,
-    )
-    return Answers((*first.here, *later.here), other)
-
-
-def _homes(request: FindReferences, answers: Answers) -> list[Home]:
-    """Returns the answers of the projects that define the symbol: of the one that is named first alone, if it does."""
-    defining = [(each, each.reply) for each in answers.each if isinstance(each.reply, FindReferencesReply)]
-    refused = [each for each in answers.each if isinstance(each.failure, AmbiguousSymbol)]
-    if defining and defining[0][0].selected.is_named and defining[0][0] is answers.each[0]:
-        return defining[:1]
-    if not defining and not refused:
-        failed = tuple(each for each in answers.here if not isinstance(each.failure, SymbolNotFound))
-        if len(failed) == len(answers.here):
-            require_an_answer(Answers(failed))
-        name = request.symbol_name[:100]
-        silent = "; ".join(silence(answers))
-        causes = [each.failure for each in failed if each.failure is not None]
-        # An index that is not there yet is the usual state of some project of a machine.
-        if any(cause.is_retryable and not isinstance(cause, IndexNotReady) for cause in causes):
-            raise WorkspaceBusy(
-                f"no project that could be asked defines {name}, and not all could. {silent[:1].upper()}{silent[1:]}",
-                retry_after_ms=RETRY_MS,
-            )
-        where = f"project that could be asked ({silent})" if silent else "project"
-        raise SymbolNotFound(
-            f"no {where} defines {name}. Find it with search_code, or locate_symbol for similar names.", name=name
-        )
-    known = [(each.selected.label, one) for each, reply in defining for one in (reply.definitions or (reply.definition,))]
-    if not refused and len(known) <= MAX_SYMBOLS:
-        return defining
-    candidates: list[object] = [
-        {
-            "path": f"{label}:{one.path}",
-            "line": one.line_start,
-            "kind": one.kind,
-            "qualified_name": one.qualified_name,
-        }
-        for label, one in known
-    ]
-    for each in refused:
-        found = each.failure.data.get("candidates") if each.failure is not None else None
-        candidates += [
-            {**one, "path": f"{each.selected.label}:{one['path']}"} for one in (found if isinstance(found, list) else ())
-        ]
-    raise AmbiguousSymbol(
-        f"many definitions are named {request.symbol_name[:100]}. Name the project that is meant first in workspace, before "
-        "the others (as in: api,*), and pass path or a qualified name where it has several.",
-        candidate_count=len(candidates),
-        candidates=candidates[:MAX_SYMBOLS],
-    )
-
-
 # parts for another server
 
 
@@ -268,7 +140,8 @@ async def _parts_reply(
     ids = await _ids(call, selected)
     left_out = frozenset(part.leave_out)
     wanted = [each for each in selected if left_out.isdisjoint(ids[each.project.project_id])]
-    answers = await ask_all(call, request, wanted, deadline_of(call, request), part.imported)
+    ask = ask_defining if isinstance(request, FindReferences) and part.imported is None else ask_all
+    answers = await ask(call, request, wanted, deadline_of(call, request), part.imported)
     # A project that does not define the name has not failed.
     troubled = [each for each in answers if not isinstance(each.failure, SymbolNotFound | AmbiguousSymbol)]
     metadata = several_metadata(call, request, Answers(tuple(troubled)), ())

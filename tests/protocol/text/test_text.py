@@ -81,6 +81,10 @@ def test_nothing_found_says_so_and_what_to_try():
     ("metadata", "said"),
     [
         ({"warnings": ("a filter\nmatches nothing",)}, "warning: a filter�matches nothing"),
+        (
+            {"indexing_status": "not_indexed", "freshness_status": "stale", "result_completeness": "partial"},
+            "there is no index yet",
+        ),
         ({"freshness_status": "stale", "result_completeness": "partial"}, "files have changed"),
         ({"freshness_status": "syncing", "result_completeness": "partial"}, "being indexed"),
         ({"indexing_status": "indexing", "result_completeness": "partial"}, "first index"),

@@ -78,6 +78,8 @@ async def post(frame, *, headers=None, can_push=True, project_path=None):
             -32022,
             400,
         ),
+        (body("tools/list"), headers("tools/list", revision="1999-01-01"), -32022, 400),
+        (body("tools/list"), headers("tools/list", revision=""), -32022, 400),
         (body("nope", modern()), headers("nope"), -32601, 404),
         (body("initialize", modern()), headers("initialize"), -32601, 404),
         (body("tasks/get", modern({"taskId": "x"})), headers("tasks/get", "x"), -32021, 400),

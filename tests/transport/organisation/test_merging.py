@@ -235,6 +235,25 @@ async def test_a_name_that_is_defined_here_and_there_means_both_until_one_is_nam
     assert there["definition"]["project"] == "org:pay"
 
 
+async def test_a_name_that_the_organisation_defines_too_often_is_refused_until_a_project_is_named_first(tmp_path, trees):
+    text = "".join(f"class Book{n}:\n    def settle(self):\n        return Book{n}().settle()\n\n\n" for n in range(11))
+    for each in (trees["pay"], trees["shop"]):
+        write(each, {"books.py": text})
+    async with organisation(tmp_path / "home-org") as org:
+        await index(org, trees["pay"], trees["shop"])
+        async with desk(tmp_path / "home-dev", org.url) as dev:
+            await index(dev, trees["api"])
+            refused = await dev.refusal("find_references", symbol_name="settle", workspace="*")
+            one = await dev.call("find_references", symbol_name="settle", workspace=["org:shop", "*"])
+            first = await dev.call("find_references", symbol_name="settle", workspace=["org:pay", "org:shop"])
+
+    assert refused["error"]["code"] == "ambiguous_symbol"
+    assert refused["error"]["data"]["candidate_count"] == 22
+    assert {each["path"] for each in refused["error"]["data"]["candidates"]} == {"org:pay:books.py", "org:shop:books.py"}
+    assert [{each["project"] for each in answer["definitions"]} for answer in (one, first)] == [{"org:shop"}, {"org:pay"}]
+    assert [answer["total"] for answer in (one, first)] == [11, 11]
+
+
 async def test_a_name_that_nobody_defines_is_not_found(dev):
     refused = await dev.refusal("find_references", symbol_name="no_such_thing", workspace="*")
 

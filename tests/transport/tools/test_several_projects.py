@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from codecompass.actors import cold_answers
+from codecompass.errors import DeadlineExceeded
 from codecompass.protocol.replies import SearchCodeReply
 from codecompass.store.registry import Registry
 from codecompass.store.word_summary import write_summary
@@ -168,6 +169,99 @@ async def test_a_name_of_which_a_project_may_have_the_definition_is_not_said_to_
     assert "could be asked" in answer.error.message
     assert "no answer from p2" in answer.error.message.replace("No answer", "no answer")
     assert answer.error.code == ("workspace_busy" if spoil is never_read else "symbol_not_found")
+
+
+NAMESAKES = 4
+"""Classes of each project with a method of one name: three projects have fewer than an answer can be about, all have more."""
+
+
+@pytest.fixture
+async def namesakes(projects):
+    """Each project defines and calls `settle` several times."""
+    classes = "".join(f"class Book{n}:\n    def settle(self):\n        return Book{n}().settle()\n\n\n" for n in range(NAMESAKES))
+    for each in projects:
+        each.write({"books.py": classes})
+        await each.sync()
+    return projects
+
+
+@pytest.fixture
+def asked_for_uses(monkeypatch):
+    """The names of the projects that look for uses, and not for definitions alone."""
+    asked = []
+
+    def noted(home, project, request, options, *arguments):
+        if not options.is_definition_only:
+            asked.append(project.name)
+        return ANSWER_COLD(home, project, request, options, *arguments)
+
+    monkeypatch.setattr(cold_answers, "answer_cold", noted)
+    return asked
+
+
+async def test_a_name_with_too_many_definitions_is_refused_before_any_use_of_it_is_looked_for(namesakes, asked_for_uses):
+    """A common name took seconds in each of many repositories, for an answer that lists its definitions."""
+    answer = await answered(namesakes, "find_references", has_upkeep=False, symbol_name="settle")
+
+    assert answer.error.code == "ambiguous_symbol"
+    assert answer.error.data["candidate_count"] == NAMESAKES * N_PROJECTS
+    assert answer.error.data["candidates"][NAMESAKES]["path"] == "p1:books.py"
+    assert asked_for_uses == []
+
+
+async def test_only_projects_that_define_a_name_look_for_its_uses(projects, asked_for_uses):
+    answer = await ask(projects, "find_references", has_upkeep=False, symbol_name="retry_delay_5")
+
+    assert answer["definition"]["project"] == "p5"
+    # The others are asked for uses of what they import.
+    assert asked_for_uses[0] == "p5"
+    assert asked_for_uses.count("p5") == 1
+
+
+async def test_a_project_that_is_named_first_is_asked_for_the_uses_of_a_name_that_all_define(namesakes):
+    async with open_serving(namesakes[0].home, has_upkeep=False) as serving:
+        for each in namesakes:
+            await serving.registry.run(Registry.register, each.root)
+        answer = await serving.call("find_references", workspace=["p3", "*"], symbol_name="settle")
+
+    assert {each["project"] for each in answer["definitions"]} == {"p3"}
+    assert answer["total"] == NAMESAKES
+
+
+@pytest.fixture
+async def written_in_c(projects):
+    """p5 and p6 define a function in a language whose packages are not imported by name."""
+    for number in (5, 6):
+        definition = "int settle(int n)\n{\n    return n;\n}\n"
+        use = f"int go{number}(void)\n{{\n    return settle(1);\n}}\n"
+        projects[number].write({f"settle{number}.c": f"{definition}\n{use}"})
+        await projects[number].sync()
+    return projects
+
+
+async def test_an_answer_about_uses_names_projects_that_may_define_the_name_too(written_in_c):
+    """It passed for complete where only the defining project is looked through."""
+    unreadable(written_in_c[2])
+
+    answer = await ask(written_in_c, "find_references", has_upkeep=False, symbol_name="settle")
+
+    assert answer["total"] == 2
+    assert answer["metadata"]["result_completeness"] == "partial"
+    assert any("no answer from p2" in each for each in answer["metadata"]["warnings"])
+
+
+async def test_a_project_that_fails_while_it_looks_for_uses_is_named(written_in_c, monkeypatch):
+    def failing(home, project, request, options, *arguments):
+        if project.name == "p6" and not options.is_definition_only:
+            raise DeadlineExceeded("it did not answer in time")
+        return ANSWER_COLD(home, project, request, options, *arguments)
+
+    monkeypatch.setattr(cold_answers, "answer_cold", failing)
+
+    answer = await ask(written_in_c, "find_references", has_upkeep=False, symbol_name="settle")
+
+    assert {each["project"] for each in answer["references"]} == {"p5"}
+    assert any("no answer from p6" in each for each in answer["metadata"]["warnings"])
 
 
 @pytest.mark.parametrize("pattern", ["([{<", "[a", "(a", "a{2000}", "\\1", "*"])

@@ -1,0 +1,1 @@
+"""The workers: they fetch remotes, index them and publish the files."""

@@ -1,0 +1,1 @@
+"""The servers: they copy what is published and answer from it."""
