@@ -177,7 +177,7 @@ def not_writable(path: Path | str, error: OSError) -> PermissionDenied:
     cause = error.strerror or str(error)
     return PermissionDenied(
         f"cannot write the index store at {path}: {cause}. Make the directory writable, free disk space, "
-        "or set CODECOMPASS_HOME to another place. The existing index is unchanged.",
+        "or set CODECOMPASS_HOME to another place. An index that exists is unchanged.",
         path=str(path),
         suggested_action="make the directory writable, free disk space, or set CODECOMPASS_HOME",
         cause=cause,

@@ -5,6 +5,7 @@ import pytest
 from codecompass.errors import SymbolNotFound
 from codecompass.protocol.encode import encode
 from codecompass.protocol.requests import GetSymbolHierarchy
+from codecompass.protocol.text import render
 from codecompass.query import get_symbol_hierarchy
 
 
@@ -25,6 +26,14 @@ def test_ancestors_are_a_flat_chain_from_the_symbol_outwards(hierarchy):
 
     assert names(reply.hierarchy) == [("method", "reset", 0, []), ("class", "Window", 1, []), ("class", "RateLimiter", 2, [])]
     assert (reply.direction, reply.chain_length) == ("ancestors", 3)
+
+
+def test_a_type_that_is_written_in_no_other_says_how_to_ask_for_those_that_inherit(hierarchy):
+    assert render(hierarchy("RateLimiter")).split("\n")[-1] == (
+        "written in no other definition; what is written in it: direction descendants; types that inherit from it: relation subtypes"
+    )
+    assert "written in" not in render(hierarchy("Window.reset"))
+    assert "written in" not in render(hierarchy("RateLimiter", direction="descendants"))
 
 
 def test_descendants_are_one_tree_and_hold_the_impl_blocks_of_a_type(hierarchy):

@@ -6,6 +6,7 @@ Text and JSON are the two forms of every answer, made from the same reply. The s
 from collections.abc import Iterator
 from typing import Final, assert_never
 
+from codecompass.languages.records import CLASS_LIKE
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.difference_replies import DiffContextReply
 from codecompass.protocol.replies import (
@@ -99,6 +100,10 @@ def _lines(reply: Reply) -> Iterator[str]:
             yield from (f"{each.line}:{one_line(each.name)} {each.uses}" for each in reply.counts)
         case SymbolHierarchyReply():
             yield from hierarchy_lines(reply.hierarchy)
+            if reply.direction == "ancestors" and not any(node.depth for node in reply.hierarchy):
+                inheriting = any(node.kind in CLASS_LIKE for node in reply.hierarchy)
+                types = "; types that inherit from it: relation subtypes" if inheriting else ""
+                yield f"written in no other definition; what is written in it: direction descendants{types}"
         case FindReferencesReply():
             yield from reference_lines(reply)
             shown = reply.offset + len(reply.references)
