@@ -589,3 +589,31 @@ def test_a_member_of_a_generic_type_has_one_receiver_whether_all_names_are_read_
 
     assert every["Load"] == occurrences_of("csharp", text, (), "Load")
     assert every["Load"][0].receiver.startswith("Cache.Shared")
+
+
+CLAUSES = {
+    "elixir": """
+  defp step(0), do: 0
+  defp step(n), do: step(n - 1)
+
+  # last
+  defp step(n) when n > 9 do
+    step(n)
+  end
+""",
+    "erlang": """
+step(0) -> 0;
+step(N) when N > 3 -> step(N - 1);
+
+% last
+step(N) ->
+    step(N).
+""",
+}
+
+
+@pytest.mark.parametrize("language", CLAUSES)
+def test_the_heads_of_further_clauses_are_no_uses(language):
+    found = {tuple(each.split()[:3]) for each in uses(language, CLAUSES[language])}
+
+    assert {each for each in found if each[0] == "step"} == {("step", "3", "call"), ("step", "7", "call")}

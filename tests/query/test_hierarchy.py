@@ -29,9 +29,10 @@ def test_ancestors_are_a_flat_chain_from_the_symbol_outwards(hierarchy):
 
 
 def test_a_type_that_is_written_in_no_other_says_how_to_ask_for_those_that_inherit(hierarchy):
-    assert render(hierarchy("RateLimiter")).split("\n")[-1] == (
-        "written in no other definition; what is written in it: direction descendants; types that inherit from it: relation subtypes"
-    )
+    *_, last = render(hierarchy("RateLimiter")).split("\n")
+
+    assert last.startswith("written in no other definition; what is written in it: direction descendants; ")
+    assert last.endswith("types that inherit from it: relation subtypes")
     assert "written in" not in render(hierarchy("Window.reset"))
     assert "written in" not in render(hierarchy("RateLimiter", direction="descendants"))
 

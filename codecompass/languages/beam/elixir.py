@@ -279,6 +279,7 @@ def lexical_rules() -> LexicalRules:
             "unquote when with alias import require use def defp defmodule defmacro defstruct"
         ),
         own=frozenset({"__MODULE__"}),
+        defining=("def ", "defp ", "defmacro ", "defmacrop "),
         declarations=(
             declared(r"\n[ \t]*+(?P<names>[a-z_]\w*+)[ \t]*+=(?![=~>])"),
             declared(r"(?<!\w)(?P<names>[a-z_]\w*+)[ \t]*+<-", "<-"),

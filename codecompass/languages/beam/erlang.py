@@ -39,6 +39,7 @@ def lexical_rules() -> LexicalRules:
         family="erlang",
         comments_and_strings=any_of(r"%[^\n]*+", r"\$\\?.", DOUBLE_LINES, SINGLE),
         name=re.compile(r"[^\W\d][\w@]*"),
+        defines_at_line_start=True,
         keywords=word_set(
             "after and andalso band begin bnot bor bsl bsr bxor case catch cond div else end fun if let maybe not of or orelse",
             "receive rem try when xor module export import record spec type opaque define ifdef ifndef endif undef include",

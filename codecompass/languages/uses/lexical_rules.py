@@ -161,7 +161,9 @@ class LexicalRules(Struct, frozen=True, kw_only=True):
     has_implicit_members: bool = False
     """Whether a bare name may be a member of the enclosing class."""
     defines_at_line_start: bool = False
-    """Whether a name at the start of a line is being defined there (an equation of Haskell)."""
+    """Whether a name at the start of a line is being defined there (an equation of Haskell, a clause of Erlang)."""
+    defining: tuple[str, ...] = ()
+    """What may stand directly before a name that is being defined, also in further clauses of it: `defp `."""
     sets_members: bool = False
     """Whether `x.name = ..` may define a member, and is a use of one that is defined elsewhere."""
 

@@ -135,7 +135,7 @@ class _File:
         keywords, keyword_argument = rules.keywords, rules.keyword_argument
         member_marks, call_marks = rules.member_marks, rules.call_marks
         roles, only, has_messages = self._roles, self._only, rules.has_messages
-        end_of_packages = self._end_of_packages()
+        end_of_packages, defining = self._end_of_packages(), rules.defining
         special_call, sets_members, defines_at_line_start = rules.special_call, rules.sets_members, rules.defines_at_line_start
         before_calls = frozenset(f"@<{call_marks}")
         supertypes = supertype_names(rules, text, starts, self._symbols)
@@ -197,7 +197,7 @@ class _File:
                     if n_found >= MAX_USES_PER_FILE:
                         break
                 continue
-            if before == "\n" and defines_at_line_start:
+            if (before == "\n" and defines_at_line_start) or (before == " " and defining and text.endswith(defining, 0, start)):
                 continue
             end = match.end()
             after = text[end]
