@@ -23,9 +23,19 @@ from codecompass.languages.uses.patterns import (
 )
 from codecompass.languages.words import word_set
 
-# A slash begins a regular expression after an operator or a line break, with up to 40 blanks between them.
+_BEFORE_A_VALUE: Final = "await case delete do else in instanceof of return throw typeof void yield".split()
+
+# A slash begins a regular expression after an operator or a line break, with up to 40 blanks between them, after an arrow, or
+# after a word behind which a value comes.
 _REGULAR_EXPRESSION: Final = (
-    r"/(?![/*])(?:" + "|".join(rf"(?<=[=(,:;!&|?{{}}\[\n][ \t]{{{blanks}}}/)" for blanks in range(41)) + ")"
+    r"/(?![/*])(?:"
+    + "|".join(
+        [
+            *(rf"(?<=[=(,:;!&|?{{}}\[\n][ \t]{{{blanks}}}/)" for blanks in range(41)),
+            *("(?<==>/)", "(?<==> /)", *(rf"(?<=[^\w$.]{word} /)" for word in _BEFORE_A_VALUE)),
+        ]
+    )
+    + ")"
     r"(?>(?:[^/\\\n\[]++|\\[^\n]|\[(?:\\[^\n]|[^\]\n\\]){0,200}+\])+)/"
 )
 
