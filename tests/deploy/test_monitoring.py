@@ -137,7 +137,7 @@ def pages() -> str:
         with limits.admitted(Viewer("ada", frozenset())):
             pass
         # Nothing is asked of an engine here.
-        monitor = EngineMonitor(None, Libraries(None, SimpleNamespace(fetch=None)))
+        monitor = EngineMonitor(None, Libraries(None, SimpleNamespace(fetch=None, summaries=None, fetch_summaries=None)))
         monitor.free_disk = 0.5
         moment = Moment(uptime_seconds=1.0, prewarm_status="skipped", prewarm_enabled=False, warmset_capacity=0)
         traces = SimpleNamespace(counts=lambda: dict.fromkeys(FATES, 1))

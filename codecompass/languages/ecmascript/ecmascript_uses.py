@@ -23,7 +23,7 @@ from codecompass.languages.uses.patterns import (
 )
 from codecompass.languages.words import word_set
 
-_BEFORE_A_VALUE: Final = "await case delete do else in instanceof of return throw typeof void yield".split()
+_BEFORE_A_VALUE: Final = sorted(word_set("await case delete do else in instanceof of return throw typeof void yield"))
 
 # A slash begins a regular expression after an operator or a line break, with up to 40 blanks between them, after an arrow, or
 # after a word behind which a value comes.

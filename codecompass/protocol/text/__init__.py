@@ -6,7 +6,6 @@ Text and JSON are the two forms of every answer, made from the same reply. The s
 from collections.abc import Iterator
 from typing import Final, assert_never
 
-from codecompass.languages.records import CLASS_LIKE
 from codecompass.protocol.decode import well_formed
 from codecompass.protocol.difference_replies import DiffContextReply
 from codecompass.protocol.replies import (
@@ -66,6 +65,9 @@ NOTHING: Final = "nothing found"
 LEAST_MORE: Final = 10
 """The least limit to suggest if hits were cut."""
 
+_INHERITED: Final = frozenset({"class", "struct", "trait", "interface"})
+"""Kinds of definitions that types inherit from."""
+
 
 def render(reply: Reply) -> str:
     """Returns `reply` as text: lines separated by `\\n`, without other line breaks and control characters."""
@@ -101,7 +103,7 @@ def _lines(reply: Reply) -> Iterator[str]:
         case SymbolHierarchyReply():
             yield from hierarchy_lines(reply.hierarchy)
             if reply.direction == "ancestors" and not any(node.depth for node in reply.hierarchy):
-                inheriting = any(node.kind in CLASS_LIKE for node in reply.hierarchy)
+                inheriting = any(node.kind in _INHERITED for node in reply.hierarchy)
                 types = "; types that inherit from it: relation subtypes" if inheriting else ""
                 yield f"written in no other definition; what is written in it: direction descendants{types}"
         case FindReferencesReply():
