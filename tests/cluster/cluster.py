@@ -6,6 +6,7 @@ How a process is configured and started is defined in `tests.cluster.nodes`, whi
 import http.client
 import json
 import os
+import secrets
 import signal
 import subprocess
 import time
@@ -205,7 +206,8 @@ class Cluster:
         """Makes every node see its disk above the flood stage, for the duration of the block.
 
         Nodes check every 10 s: writes to existing indexes are then refused (429), and shards of new ones are not allocated. After
-        the block, too, a node needs up to 10 s to remove its blocks.
+        the block, too, a node needs up to 10 s to remove its blocks, and longer to allow new indexes (`makes_indexes`): the tests
+        that follow create some.
         """
         kinds = ("low", "high", "flood_stage")
         self._watermarks(dict.fromkeys(kinds, "1000000tb"))
@@ -213,6 +215,10 @@ class Cluster:
             yield
         finally:
             self._watermarks(dict.fromkeys(kinds))
+
+    def makes_indexes(self) -> bool:
+        """Whether new indexes are allowed. Makes one, whose name begins with `probe`."""
+        return self.request("PUT", f"/probe-{secrets.token_hex(5)}")[0] == 200
 
     def _watermarks(self, values: Mapping[str, str | None]) -> None:
         settings = {f"cluster.routing.allocation.disk.watermark.{kind}": value for kind, value in values.items()}

@@ -228,12 +228,7 @@ async def test_writers_wait_while_the_disk_is_full(breakable_cluster, tmp_path):
     assert author.claim.repository.heads["main"].commit == "2"
     assert clients.wrong == []
     assert clients.unanswered == []
-    # The engine allows new indexes only seconds later, and the following tests create some.
-
-    def makes_indexes() -> bool:
-        return breakable_cluster.request("PUT", f"/{prefix}-probe")[0] == 200
-
-    await until(lambda: trio.to_thread.run_sync(makes_indexes), seconds=120)
+    await until(lambda: trio.to_thread.run_sync(breakable_cluster.makes_indexes), seconds=120)
     engine.close()
 
 

@@ -88,6 +88,8 @@ def test_a_full_disk_refuses_writes_and_lets_them_pass_when_it_has_space_again(b
             pass
 
         assert status == 201
+        while not cluster.makes_indexes():
+            pass
 
 
 @ON_LINUX

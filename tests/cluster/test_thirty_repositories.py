@@ -109,8 +109,7 @@ def test_workers_wait_while_the_disk_is_full(breakable_cluster, house):
         house.wait_until_published()
 
     assert clients.unanswered() == []
-    # The engine allows new indexes only seconds later, and the following tests create some.
-    wait_until(lambda: breakable_cluster.request("PUT", f"/{house.prefix}-probe")[0] == 200)
+    wait_until(breakable_cluster.makes_indexes)
 
 
 def test_while_the_whole_engine_is_away_servers_say_so_and_workers_go_on_afterwards(breakable_cluster, house, draw):
