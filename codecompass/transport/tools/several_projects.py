@@ -171,7 +171,7 @@ async def ask_all(
         return Query(
             request=replace(own, limit=room) if is_in_turns and (room := page.room()) < (limit or 0) else own,
             n_merged=len(ready),
-            n_counted=page.n_lines,
+            n_counted=page.n_lines if is_in_turns else 0,
             imported=imported,
             is_name_exact=isinstance(own, LocateSymbol) and page.has_enough_similar(),
             is_definition_only=is_definition_only,

@@ -326,6 +326,16 @@ async def test_lines_of_all_projects_are_counted_together_up_to_the_bound_of_one
     assert {part.get("total_candidates") for part in answer["metadata"]["projects"]} == ({lines} if is_counted else {None})
 
 
+async def test_lines_of_a_token_are_counted_in_each_project_that_is_searched_for_it(projects):
+    for each in projects[:4]:
+        each.write({f"many{number}.py": "NEEDLE_TOKEN = 1\n" * 80 for number in range(10)})
+        await each.sync()
+
+    answer = await ask(projects, "search_code", query="NEEDLE_TOKEN")
+
+    assert (answer["unit"], answer["total_candidates"], answer.get("is_counted", True)) == ("line", 3_200, True)
+
+
 async def test_what_no_project_can_answer_is_told_for_its_reason_and_not_as_busy(projects):
     answer = await answered(projects, "search_code", has_upkeep=False, query="type:commit retry")
 
