@@ -139,6 +139,7 @@ def test_search_open_follow_a_name_to_its_definition_and_to_its_uses(opened, pro
     uses = page.url
     page.go_back()
     page.locator("#L8 > span").click()
+    page.wait_for_selector("#L8.here")
     assert page.url.endswith("#L8")
     assert page.locator("[data-editor]").first.get_attribute("href").endswith("shop/prices.py:8")
     page.goto(uses)
@@ -168,6 +169,7 @@ def test_everything_can_be_done_by_keys_alone(opened, projects):
     keys.type("place_order")
     keys.press("Enter")
     page.wait_for_url("**/ui?**q=place_order**")
+    page.wait_for_selector("#results[data-answers=place_order][aria-busy=false]")
     keys.press("/")
     keys.press("ArrowDown")
     first = page.evaluate("document.activeElement.textContent")
@@ -349,7 +351,9 @@ def test_a_chip_is_removed_and_a_count_narrows_by_keys(opened, projects):
     assert page.locator("#q").input_value() == narrowed
 
 
-def lit(page):
+def lit(page, last):
+    """The lines that are lit, once the line `last` is: the address changes before the event that lights them."""
+    page.wait_for_selector(f"#{last}.here")
     return page.eval_on_selector_all(".l.here", "lines => lines.map((line) => line.id)")
 
 
@@ -357,13 +361,13 @@ def test_a_click_and_one_with_shift_choose_lines_to_which_links_lead(opened, pro
     page = opened(f"/ui/file?project={projects['shop']}&path=shop/cart.py")
 
     page.locator("#L9 > span").click()
-    one = lit(page)
+    one = lit(page, "L9")
     page.locator("#L12 > span").click(modifiers=["Shift"])
     page.wait_for_url("**#L9-L12")
-    several = lit(page)
+    several = lit(page, "L12")
     links = {name: page.get_by_role("link", name=name, exact=True).get_attribute("href") for name in ("Permalink", "Blame")}
     page.reload()
-    again = lit(page)
+    again = lit(page, "L12")
     page.get_by_role("link", name="Blame", exact=True).click()
     page.wait_for_url("**/ui/blame?**")
 
@@ -392,8 +396,7 @@ def test_lines_and_hits_are_reached_by_keys_alone(opened, projects):
     keys.type("20-24")
     keys.press("Enter")
     page.wait_for_url("**#L20-L24")
-    page.wait_for_selector("#L24.here")
-    chosen = lit(page)
+    chosen = lit(page, "L24")
     keys.press("y")
     page.wait_for_url(re.compile(r"ref=[0-9a-f]{40}&.*#L20-L24$"))
 
