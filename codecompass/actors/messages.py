@@ -1,4 +1,4 @@
-"""The messages to a workspace's actor, their replies, and the mailbox in which they wait, the only place where requests wait.
+"""The messages to a workspace's actor, their replies, and the mailbox in which they wait.
 
     Query     -> the reply Struct of its tool
     Settle    -> Settled: the freshness of the index afterwards

@@ -59,6 +59,11 @@ class Line:
         self.send(id=id_, method=method, **({} if params is None else {"params": params}))
         return id_
 
+    @property
+    def n_unread(self):
+        """How many sent messages the server has not read."""
+        return self._from_client.statistics().current_buffer_used
+
     def hang_up(self):
         """Closes the sending direction."""
         self._to_server.close()

@@ -1,4 +1,5 @@
-"""The state that all sessions of a server share: the surface, the tasks, the limits, and the list of tools, encoded once."""
+"""The state that all sessions of a server share: the surface, the tasks, the limits, the turns, and the list of tools,
+encoded once."""
 
 import time
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from codecompass.transport.mcp.protocol import (
 )
 from codecompass.transport.mcp.surface import Surface
 from codecompass.transport.mcp.tasks import TaskTable
+from codecompass.transport.mcp.turns import Turns
 from codecompass.transport.mcp.wire import ToolAnnotations, WireTool
 
 
@@ -27,7 +29,7 @@ class SessionLimits(Struct, frozen=True, kw_only=True):
     frame_bytes: int = MAX_MESSAGE_BYTES
     """The size of one message."""
     working: int = 32
-    """Requests that run at a time; more wait for their turn."""
+    """Requests that run or wait for a turn of the server at a time; more wait behind them."""
     in_flight: int = 256
     """Requests that run or wait."""
     listening: int = 16
@@ -49,6 +51,10 @@ class Core:
         self.surface: Final = surface
         self.limits: Final = limits or SessionLimits()
         self.tasks: Final = TaskTable(time.time)
+        self.turns: Final = Turns()
+        self.queueing: Final = trio.Lock()
+        """Taken for one step of the event loop before a request is queued or refused of a session that has as many as may run.
+        However many such sessions there are, the steps stay short, and what others send is read."""
         self.stopping: Final = trio.Event()
         self.server_meta: Final[Mapping[str, object]] = {META_SERVER: surface.info}
         self._tools: Final[dict[str, tuple[Raw, ...]]] = {}

@@ -13,13 +13,14 @@ from codecompass.transport.mcp.jsonrpc import RequestId, encode_notification
 from codecompass.transport.mcp.outgoing import Outgoing, OutgoingFrame
 from codecompass.transport.mcp.progress import ProgressParams
 from codecompass.transport.mcp.protocol import PROGRESS
+from codecompass.transport.mcp.turns import Turn
 
 
 class Exchange:
     """A request in flight. Lives as long as its handler.
 
     Set by the method: `input_responses`, the client's answers to what its previous attempt was asked for, and `subject`, the tool
-    or resource that it is about, for the log.
+    or resource that it is about, for the log. Set by the session: `turn`, of a request that waits for its turn.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Exchange:
         self.trace: Final = trace
         self.input_responses: Mapping[str, Raw] = {}
         self.subject = ""
+        self.turn: Turn | None = None
         self._out = out
         self._afterwards: list[Callable[[], None]] = []
 
@@ -66,6 +68,11 @@ class Exchange:
         """Runs the actions of `after_answer`. Called only by the session."""
         for action in self._afterwards:
             action()
+
+    def waits(self) -> None:
+        """Says that the request goes on waiting for something else than the server's own work: others may run meanwhile."""
+        if self.turn is not None:
+            self.turn.give_back()
 
     async def notify(self, method: str, params: object) -> None:
         """Sends a notification that belongs to this request; drops it if only responses can be sent."""

@@ -9,6 +9,7 @@ message; requests run in the session's nursery or, without one, within the call.
 """
 
 import time
+from collections.abc import Hashable
 from typing import Final, Literal
 
 import msgspec
@@ -167,6 +168,9 @@ class ClientSession:
 
     async def _take_request(self, request: RpcRequest, delivery: Delivery) -> None:
         out = delivery.out
+        if self._n_admitted >= self._core.limits.working:
+            async with self._core.queueing:
+                await trio.lowlevel.checkpoint()
         # Before the envelope is open only `/mcp` has an HTTP status to set, and a fault there is the request's.
         is_modern = delivery.headers is not None
         try:
@@ -255,7 +259,8 @@ class ClientSession:
         is_modern = exchange.envelope.is_modern
         try:
             if method.kind == "working":
-                async with self._slots:
+                async with self._slots, self._core.turns.taken(self._taken_for(exchange)) as turn:
+                    exchange.turn = turn
                     result = await method.handler(self._core, exchange)
             else:
                 result = await method.handler(self._core, exchange)
@@ -267,6 +272,13 @@ class ClientSession:
         except Exception:  # noqa: BLE001 (the boundary: a defect of ours costs one request)
             self._log.exception("request_failed", method=exchange.method)
             return _fault_frame(exchange.id, internal_error(), is_modern=is_modern)
+
+    def _taken_for(self, exchange: Exchange) -> Hashable:
+        """Returns whose turn a request takes: whoever is known by a token or a proxy is one client, and so are all single
+        exchanges of programs of one name; any other session is a client of its own."""
+        if exchange.identity is not None:
+            return exchange.identity
+        return self if self._nursery is not None else exchange.envelope.client.name
 
     def _finished(self, result: WireResult, *, is_modern: bool) -> WireResult:
         if not is_modern:

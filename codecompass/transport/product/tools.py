@@ -101,6 +101,7 @@ class SessionCaller:
             return
         self.follow_beyond(job)
         exchange = self._exchange
+        exchange.waits()
         token = exchange.envelope.progress_token
         with trio.move_on_after(seconds):
             if token is None or not exchange.can_push:
