@@ -72,9 +72,13 @@ async def test_a_command_is_told_by_a_server_and_prints_the_same_bytes(machine, 
 
     async with machine.serve() as desk:
         await watching(machine, desk, root)
-        # While a server takes in what it has just found, a command compares the tree itself.
-        await until(lambda: shell(*command.split())[1] == "told")
-        assert shell(*command.split()) == (alone, "told")
+
+        def told():
+            # While a server takes in what it has just found, a command compares the tree itself.
+            printed, how = shell(*command.split())
+            return printed if how == "told" else None
+
+        assert await until(told) == alone
 
 
 async def test_the_next_command_finds_an_edit_that_a_server_watches(machine, shell):
