@@ -70,6 +70,12 @@ REQUESTS = (
 )
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """On a busy machine no process counts as slow, unless a test says what is slow."""
+    monkeypatch.setattr(answer_readers, "SLOW_SECONDS", LONG)
+
+
 @pytest.fixture
 async def shop(workspace):
     workspace.write(SAMPLE)

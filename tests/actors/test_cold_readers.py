@@ -112,7 +112,7 @@ async def test_a_read_that_is_stuck_is_killed_in_the_end_and_its_process_replace
     async with opened() as readers:
         before = await warm(readers)
         with pytest.raises(ReaderEnded):
-            await readers.run(0.01, read, fifo)
+            await readers.run(0.01, read, fifo, late_seconds=LONG)
         after = await warm(readers)
 
     assert len(before & after) == COLD_READERS - 1

@@ -72,7 +72,7 @@ def crash_once(
 
 @pytest.mark.invariant("Queued requests survive a crash of the actor; those in progress are told about it")
 async def test_a_crash_of_the_loop_is_answered_and_what_comes_meanwhile_waits_for_the_restart(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(child_lifecycle, "FIRST_PAUSE_SECONDS", 0.5)
+    monkeypatch.setattr(child_lifecycle, "FIRST_PAUSE_SECONDS", 3.0)
     async with open_serving(tmp_path / "home", settings=ONE_WORKER) as serving:
         neighbour = await open_neighbour(serving, tmp_path)
         handle = await open_workspace(serving, small)

@@ -74,7 +74,7 @@ async def test_what_is_kept_in_memory_is_bounded(two, monkeypatch):
 
 
 async def test_an_index_that_hangs_does_not_keep_others_from_their_summaries(two, monkeypatch):
-    monkeypatch.setattr(summaries, "MAKING_SECONDS", 0.2)
+    monkeypatch.setattr(summaries, "MAKING_SECONDS", 5.0)
     facts = next(two[0].layout.epochs.glob("*/facts.sum"))
     facts.unlink()
     os.mkfifo(facts)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import trio
 
+from codecompass.actors import unindexed_files
 from codecompass.actors.job_state import WatchList
 from codecompass.actors.messages import Query, StartJob
 from codecompass.errors import CodeCompassError, IndexInProgress, IndexNotReady, InvalidInput, SymbolNotFound
@@ -45,9 +46,16 @@ pytestmark = pytest.mark.invariant(
 SECONDS = 60
 PATIENT = Settings(
     server=ServerSettings(prewarm=False, max_memory=64 * GIB),
-    query=QuerySettings(freshness_wait_ms=60_000, first_answer_wait_ms=600_000, files_answer_after_ms=500),
+    query=QuerySettings(timeout_ms=60_000, freshness_wait_ms=60_000, first_answer_wait_ms=600_000, files_answer_after_ms=500),
 )
 IN_TIME = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(first_answer_wait_ms=3_000))
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All files are read, however long a busy machine takes for it."""
+    monkeypatch.setattr(unindexed_files, "LONGEST_SECONDS", 60.0)
+
 
 USE = "from lib.pool import ConnectionPool\n\n\ndef {name}():\n    return ConnectionPool().checkout_connection()\n"
 FILES = {

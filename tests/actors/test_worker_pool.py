@@ -141,7 +141,7 @@ async def test_a_worker_that_stands_still_while_it_parses_is_no_fault_of_the_fil
     """A parse that takes too much CPU time ends its worker by itself; silence comes from the machine, as when it is suspended."""
     for name, value in spied(tmp_path, STOPS_ONCE.format(flag=tmp_path / "stopped")).items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(worker_pool, "SILENCE_MINIMUM_SECONDS", 1.0)
+    monkeypatch.setattr(worker_pool, "SILENCE_MINIMUM_SECONDS", 5.0)
     monkeypatch.setattr(worker_pool, "SILENCE_FACTOR", 0.0)
     workspace.write({"total.go": GO})
     async with open_worker_pool(1) as pool:

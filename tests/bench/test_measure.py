@@ -29,7 +29,7 @@ def test_the_work_of_children_counts():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not show the memory of a running process this way")
 def test_memory_of_all_processes_is_more_than_that_of_the_largest():
-    hold = "import time; block = bytearray(60_000_000); time.sleep(0.5)"
+    hold = "import time; block = bytearray(60_000_000); time.sleep(2)"
     code = f"import subprocess, sys; child = subprocess.Popen([sys.executable, '-c', {hold!r}]); {hold}; child.wait()"
 
     usage = run(python("-c", code)).usage

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from codecompass.cluster.engine import calls
 from codecompass.cluster.engine.client import Engine
 from codecompass.cluster.repositories.catalog import prepare
 from codecompass.cluster.repositories.documents import Repositories
+from codecompass.cluster.serving import health
 from codecompass.cluster.serving.generations import Generations
 from codecompass.cluster.stores.opening import open_store
 from codecompass.cluster.stores.segment_store import SegmentStore
@@ -31,6 +33,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("cluster"))
         if item.get_closest_marker("thirty") and not os.environ.get("CODECOMPASS_LONG_TESTS"):
             item.add_marker(pytest.mark.skip(reason="takes four minutes and more on two processors: make cluster-test"))
+
+
+@pytest.fixture(autouse=True)
+def patient_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets servers wait for an engine that shares a busy machine with the tests. Tests about its absence set shorter times."""
+    monkeypatch.setattr(calls, "LOOKUP_SECONDS", 60.0)
+    monkeypatch.setattr(health, "PATIENCE_SECONDS", 60.0)
+    monkeypatch.setattr(health, "READY_SECONDS", 600.0)
 
 
 @pytest.fixture(scope="session")
@@ -67,7 +77,7 @@ def engine(engine_cluster) -> Iterator[Engine]:
     client = Engine(engine_cluster.urls, prefix=f"t{secrets.token_hex(5)}", patience=60.0)
     prepare(client)
     yield client
-    client._request("DELETE", f"/{client.names.all}")
+    client.patiently(lambda: client._request("DELETE", f"/{client.names.all}"))
     client.close()
 
 
@@ -121,7 +131,9 @@ def kept(request, tmp_path, monkeypatch) -> Iterator[KeptStore]:
 
 @pytest.fixture
 def breakable_cluster(engine_cluster: Cluster) -> Iterator[Cluster]:
-    """The same three nodes, which may be killed and paused: after the test all are restarted and form one cluster."""
+    """The same three nodes, which may be killed and paused: after the test all are restarted and form one cluster, with all
+    copies: other tests read its health."""
     engine_cluster.wait("green", 3)
     yield engine_cluster
     engine_cluster.mend()
+    engine_cluster.wait("green", 3)

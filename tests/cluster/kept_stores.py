@@ -70,7 +70,7 @@ class CountingStore:
 
     def blocks(self, key: str) -> Iterator[bytes]:
         self.reads[key] += 1
-        assert self.is_open.wait(30)
+        assert self.is_open.wait(60)
         if self.wrong.get(key):
             return iter([self.wrong[key].pop(0)])
         return self.behind.blocks(key)

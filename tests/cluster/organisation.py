@@ -20,7 +20,7 @@ from codecompass.cluster.repositories.repository import RefHead, Repository
 from codecompass.cluster.serving.http_routes import serve_library
 from codecompass.cluster.serving.server import LibraryLaunch, LibraryServer, open_library_server
 from codecompass.cluster.stores.opening import open_store
-from codecompass.settings import AccessSettings, ClusterSettings, ServerSettings, Settings
+from codecompass.settings import MAX_TIMEOUT_MS, AccessSettings, ClusterSettings, QuerySettings, ServerSettings, Settings
 from codecompass.tracing import Traces
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.http.server import open_sockets
@@ -35,6 +35,10 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "hidden": (),
 }
 """The repositories of the organisation, by the last part of their names, and their groups."""
+
+
+PATIENT = QuerySettings(timeout_ms=MAX_TIMEOUT_MS)
+"""On a busy machine, too, answers are whole unless a test says how long they may take."""
 
 
 def url_of(name: str) -> str:
@@ -110,12 +114,13 @@ class Organisation:
         return Settings(
             cluster=replace(self._named, url=self.urls, prefix=self.prefix),
             server=ServerSettings(transport="http", store="opensearch", tools="all"),
+            query=PATIENT,
             # Tests of every question ask thousands within a minute.
             access=AccessSettings(**{"max_requests_per_minute": 0, **access}),
         )
 
     def close(self) -> None:
-        self.engine._request("DELETE", f"/{self.engine.names.all}")
+        self.engine.patiently(lambda: self.engine._request("DELETE", f"/{self.engine.names.all}"))
         self.engine.close()
 
 
@@ -157,7 +162,7 @@ async def serving_library(
         metrics_port = metrics_sockets[0].getsockname()[1] if metrics_sockets else 0
         await nursery.start(partial(serve_library, server, sockets, metrics_sockets=metrics_sockets, limits=HttpLimits(stop=1)))
         try:
-            await until(lambda: server.monitor.is_ready or not n_ready, seconds=30)
+            await until(lambda: server.monitor.is_ready or not n_ready)
             yield ServedLibrary(server, port, metrics_port)
         finally:
             server.core.stop()

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from codecompass.settings import ClusterSettings
+from tests.cluster.nodes import free_ports
 from tests.cluster.processes import DEADLINE_SECONDS, POLL_SECONDS, LoggedProcess
-from tests.support.live import free_port
 
 ACCESS_KEY = "AKTESTS"
 SECRET_KEY = f"secret{secrets.token_hex(12)}"
@@ -34,7 +34,7 @@ class S3Service:
     def __init__(self, directory: Path, tls: tuple[Path, Path] | None = None) -> None:
         self._directory = directory
         self._tls = tls
-        self._port = free_port()
+        self._port = free_ports(1)[0]  # it is started again there
         self._n_starts = 0
         self._process: LoggedProcess | None = None
         self._program = program()

@@ -41,6 +41,7 @@ class StrangeStore:
         self._lock = threading.Lock()
         self.heads: list[bytes] = []
         """Of the requests that came."""
+        self.is_asked = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.endpoint = f"{'https' if context else 'http'}://127.0.0.1:{self._listener.getsockname()[1]}"
         self._threads = [threading.Thread(target=self._accept)]
@@ -81,6 +82,7 @@ class StrangeStore:
                 with self._lock:
                     said = self._answers[min(len(self.heads), len(self._answers) - 1)]
                     self.heads.append(head)
+                self.is_asked.set()
                 connection.sendall(said or b"")
                 if said is None or self._hangs_after:
                     self._is_stopped.wait()

@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -14,11 +15,12 @@ from codecompass.cluster.repositories.leases import claim
 from tests.cli.conftest import CommandLine, Program
 from tests.cluster.code_hosts import Hosted, code_host
 from tests.cluster.git_remote import GitRemote
-from tests.support.commands import Done
 
 pytestmark = pytest.mark.cluster
 
 DEADLINE_SECONDS = 120
+
+T = TypeVar("T")
 
 
 @pytest.fixture
@@ -56,6 +58,9 @@ def test_an_owner_at_a_code_host_is_followed_by_a_worker(cli, tmp_path):
         found = cli("cluster", "list", "--json").json["repositories"]
         return {each["url"]: each["state"] for each in found}
 
+    def source() -> dict[str, object]:
+        return cli("cluster", "source", "list", "--json").json["sources"][0]
+
     with code_host("gitea", [Hosted(number, name, url=remotes[name].url) for number, name in enumerate(remotes)]) as host:
         added = cli("cluster", "source", "add", f"{host.site}/shop", "--kind", "gitea", "--group", "web", "--exclude", "shop/web")
         with Program(cli).start("cluster", "worker") as worker:
@@ -64,10 +69,10 @@ def test_an_owner_at_a_code_host_is_followed_by_a_worker(cli, tmp_path):
                 host.repositories = [Hosted(0, "api", url=remotes["web"].url)]
                 checked = cli("cluster", "source", "check", f"{host.site}/shop")
                 until(listed, lambda found: found == {remotes["web"].url: "ready"})
+                entry = until(source, lambda found: found["state"] == "followed")
             finally:
                 worker.send_signal(signal.SIGTERM)
                 worker.communicate(timeout=DEADLINE_SECONDS)
-        entry = cli("cluster", "source", "list", "--json").json["sources"][0]
         removed = cli("cluster", "source", "remove", f"{host.site}/shop")
 
     assert (added.code, checked.code, removed.code) == (0, 0, 0)
@@ -76,7 +81,7 @@ def test_an_owner_at_a_code_host_is_followed_by_a_worker(cli, tmp_path):
     assert cli("cluster", "source", "list", "--json").json == {"sources": []}
 
 
-def until(run: Callable[[], Done], is_so: Callable[[Done], bool]) -> Done:
+def until(run: Callable[[], T], is_so: Callable[[T], bool]) -> T:
     deadline = time.monotonic() + DEADLINE_SECONDS
     while time.monotonic() < deadline:
         done = run()

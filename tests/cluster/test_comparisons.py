@@ -25,7 +25,7 @@ from codecompass.scan.git_revisions import NamedCommit, resolve_commit
 from codecompass.settings import AccessSettings, ServerSettings, Settings
 from codecompass.store.registry import Project
 from tests.cluster.git_remote import GitRemote
-from tests.cluster.organisation import serving_library
+from tests.cluster.organisation import PATIENT, serving_library
 from tests.cluster.working import until, working
 from tests.support.workspace import LIMITS, TestWorkspace
 from tests.transport.http.client import ask as post
@@ -177,6 +177,7 @@ async def served(engine_cluster, engine: Engine, segments: Path, cache: Path):
     settings = Settings(
         cluster=replace(Settings().cluster, url=tuple(engine_cluster.urls), prefix=engine.names.prefix, segments=str(segments)),
         server=ServerSettings(transport="http", store="opensearch", tools="all"),
+        query=PATIENT,
         access=AccessSettings(max_requests_per_minute=0),
     )
     async with serving_library(settings, cache) as server:

@@ -17,6 +17,7 @@ from codecompass.cluster.stores.opening import open_store
 from codecompass.cluster.stores.segment_store import CHECKED
 from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
 from tests.cluster.kept_stores import CountingStore, KeptDirectory
+from tests.cluster.thirty import wait_until
 
 GIB = 1024**3
 HEALTHY = EngineHealth(status="green", nodes=3, shards=20, missing_shards=0, pending_tasks=0)
@@ -195,7 +196,9 @@ def seen(engine, **others):
 
 
 @pytest.mark.cluster
-def test_real_nodes_tell_their_versions_disks_and_clocks(engine):
+def test_real_nodes_tell_their_versions_disks_and_clocks(engine, engine_cluster):
+    engine_cluster.wait("green", 3)
+
     facts = observed(engine, Repositories(engine))
 
     assert [each.version for each in facts.nodes] == ["2.19.4"] * 3
@@ -215,11 +218,17 @@ def test_disks_beyond_the_marks_of_a_real_cluster_are_found(engine, engine_clust
         for settings, status in ((least, "ok"), (beyond, "warn")):
             engine_cluster.request("PUT", "/_cluster/settings", {"transient": settings})
             assert seen(engine)["disks"].status == status
-        engine_cluster.request("PUT", f"/{index}/_settings", {"index.blocks.read_only_allow_delete": "true"})
-        assert index in seen(engine)["disks"].message
+        # The engine takes such a block away with its next look at the disks, each 10 s.
+        wait_until(lambda: is_seen_blocked(engine, engine_cluster, index))
     finally:
         engine_cluster.request("PUT", f"/{index}/_settings", {"index.blocks.read_only_allow_delete": None})
         engine_cluster.request("PUT", "/_cluster/settings", {"transient": dict.fromkeys(beyond)})
+
+
+def is_seen_blocked(engine, engine_cluster, index):
+    """Takes writes from an index as a full disk does. Returns whether that is found."""
+    engine_cluster.request("PUT", f"/{index}/_settings", {"index.blocks.read_only_allow_delete": "true"})
+    return index in seen(engine)["disks"].message
 
 
 @pytest.mark.cluster

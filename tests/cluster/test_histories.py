@@ -23,7 +23,7 @@ from codecompass.query.commit_question import commit_question
 from codecompass.settings import AccessSettings, ServerSettings, Settings
 from codecompass.store.layout import HomeLayout
 from tests.cluster.git_remote import GitRemote
-from tests.cluster.organisation import serving_library
+from tests.cluster.organisation import PATIENT, serving_library
 from tests.cluster.working import until, working
 from tests.transport.http.client import ask, call
 
@@ -77,6 +77,7 @@ def served_settings(engine_cluster, engine: Engine, segments: Path) -> Settings:
     return Settings(
         cluster=replace(Settings().cluster, url=tuple(engine_cluster.urls), prefix=engine.names.prefix, segments=str(segments)),
         server=ServerSettings(transport="http", store="opensearch", tools="all"),
+        query=PATIENT,
         access=AccessSettings(max_requests_per_minute=0),
     )
 

@@ -24,7 +24,7 @@ class Store:
 
     def fetch(self, generation: str) -> None:
         self.begun.append(generation)
-        assert self.gate.wait(30)
+        assert self.gate.wait(60)
         if generation in self.broken:
             raise IndexDamaged("it is broken", path=generation)
 

@@ -115,6 +115,7 @@ async def test_no_answer_mixes_two_generations(house, tmp_path):
         for _ in range(3):
             nursery.start_soon(ask_all_the_time)
         for n in range(1, 5):
+            await until(lambda: len(seen) >= n)  # noqa: B023 (called in this round alone)
             await house.publish("alpha", edition(n), groups=["red"])
         last = await said(served, headers, "search_code", query="edition\\d", mode="regex", workspace="alpha")
         nursery.cancel_scope.cancel()

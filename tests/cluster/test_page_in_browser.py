@@ -3,7 +3,6 @@ policy for scripts, forms and frames that browsers enforce."""
 
 import os
 import re
-import socket
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import trio
 
 from codecompass.cluster.access.tokens import token_id
 from tests.cluster.identity_provider import identity_provider
+from tests.cluster.nodes import free_ports
 from tests.cluster.organisation import serving_library
 from tests.ui.browsing import CHROMIUM, browser_tools, other_site
 from tests.ui.shop import FILES, hostile_files
@@ -21,20 +21,16 @@ pytestmark = [
 
 PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "ui-organisation.png"
 MAX_PICTURE_BYTES = 150_000
-PATIENCE_MS = 20_000
-
-
-def free_port() -> int:
-    with socket.socket() as holder:
-        holder.bind(("127.0.0.1", 0))
-        return holder.getsockname()[1]
+PATIENCE_MS = 60_000
 
 
 def read_as_a_person(address: str, project: str, link: str) -> dict[str, object]:
     """Does what a person does; returns what they saw."""
     seen: dict[str, object] = {}
     with browser_tools().sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"], timeout=PATIENCE_MS
+        )
         page = browser.new_page(viewport={"width": 1100, "height": 560})
         page.set_default_timeout(PATIENCE_MS)
         troubles: list[str] = []
@@ -58,7 +54,7 @@ def read_as_a_person(address: str, project: str, link: str) -> dict[str, object]
 
         page.goto(f"{address}/ui")
         page.fill("#q", "discount")
-        page.wait_for_selector("#results .hit")
+        page.wait_for_selector("#results[data-answers=discount][aria-busy=false] .hit")
         seen["hits"] = [each.inner_text() for each in page.query_selector_all("#results .hit h2")]
         page.click("#results .hit a.row")
         page.wait_for_selector(".whole")
@@ -93,7 +89,7 @@ async def test_a_person_signs_in_searches_reads_links_and_signs_out(house, tmp_p
     browser_tools()
     shop = await house.publish("shop", FILES, groups=["web"])
     await house.publish("evil", hostile_files(), groups=["web"])
-    port = free_port()
+    port = free_ports(1)[0]
     address = f"http://127.0.0.1:{port}"
     with identity_provider() as provider:
         settings = house.settings(page_url=address, oidc_issuer=provider.issuer, oidc_client_id="codecompass")

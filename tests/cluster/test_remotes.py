@@ -18,6 +18,7 @@ from codecompass.scan.git_repository import run_git
 from codecompass.scan.git_revisions import resolve_commit
 from codecompass.units import KIB
 from tests.cluster.git_remote import GitRemote
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.invariant(
     "A remote costs bounded time and space whatever it does, and nothing that it or the environment configures is run"
@@ -221,7 +222,12 @@ async def test_cancelling_ends_git_and_what_it_has_started(silent_server):
 
     assert scope.cancelled_caught
     port = silent_server.rpartition(":")[2].partition("/")[0]
-    assert f"127.0.0.1:{port}" not in await trio.to_thread.run_sync(command_lines)
+
+    async def are_ended() -> bool:
+        return f"127.0.0.1:{port}" not in await trio.to_thread.run_sync(command_lines)
+
+    # A process that was killed is listed until it has been scheduled once more.
+    await until(are_ended)
 
 
 @pytest.mark.parametrize(

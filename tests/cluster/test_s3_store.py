@@ -227,6 +227,7 @@ def test_a_service_that_hangs_is_given_up_at_the_deadline(strange, said):
     with pytest.raises(StoreUnavailable, match=r"did not answer within 1 s.*cluster\.s3_timeout_ms"):
         content(store)
 
+    assert service.is_asked.wait(60)
     assert len(service.heads) == 1, "what took its whole time is not asked again"
 
 

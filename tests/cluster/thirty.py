@@ -26,6 +26,7 @@ from codecompass.cluster.serving.generations import Generations
 from codecompass.cluster.stores.opening import open_store
 from codecompass.settings import ClusterSettings
 from tests.cluster.git_remote import GitRemote
+from tests.cluster.nodes import free_ports
 from tests.cluster.processes import DEADLINE_SECONDS, POLL_SECONDS, LoggedProcess
 from tests.cluster.working import LIMITS, WorkerProcess
 
@@ -112,7 +113,7 @@ class Thirty:
     def start(self) -> None:
         """Starts workers and servers."""
         self.workers += [self._worker(number) for number in range(N_WORKERS)]
-        self.servers += [self._server(number, 0) for number in range(N_SERVERS)]
+        self.servers += [self._server(number, port) for number, port in enumerate(free_ports(N_SERVERS))]
         self.ports += [int(str(server.wait_for("http_listening")["port"])) for server in self.servers]
 
     def _add(self, number: int, name: str, files: Mapping[str, str]) -> None:

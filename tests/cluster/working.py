@@ -1,16 +1,21 @@
 """Workers for tests, with times a tenth of the real ones, in this process or in one that can be paused and killed.
 
-python -m tests.cluster.working URLS PREFIX HOME TIMES      works until SIGTERM, and logs JSON lines to stderr
+python -m tests.cluster.working URLS PREFIX HOME TIMES [EVENT]
+
+    Works until SIGTERM, and logs JSON lines to stderr. Before it logs an EVENT it logs `paused`, and pauses as by SIGSTOP.
 """
 
+import os
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, MutableMapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import structlog
 import trio
 from msgspec.structs import replace
 
@@ -35,8 +40,8 @@ MANY = {f"pkg/m{number}.py": f"def f{number}():\n    return {number}\n" for numb
 """Enough files for an index to begin as a fork of another."""
 
 
-def options(jobs: int = 1) -> WorkerOptions:
-    return WorkerOptions(jobs=jobs, times=TIMES, look_seconds=0.2, remotes=LIMITS)
+def options(jobs: int = 1, times: Times = TIMES) -> WorkerOptions:
+    return WorkerOptions(jobs=jobs, times=times, look_seconds=0.2, remotes=LIMITS)
 
 
 def settings(prefix: str, home: Path, store: ClusterSettings | None = None) -> Settings:
@@ -61,6 +66,7 @@ async def working(
     store: ClusterSettings | None = None,
     traces: Traces | None = None,
     history: int | None = None,
+    times: Times = TIMES,
 ) -> AsyncIterator[None]:
     """Runs a worker in this process for the duration of the block."""
     stop = trio.Event()
@@ -71,7 +77,7 @@ async def working(
             with_history(settings(engine.names.prefix, home, store), history),
             HomeLayout(home),
             stop,
-            replace(options(jobs), measures=measures, traces=traces),
+            replace(options(jobs, times), measures=measures, traces=traces),
         )
         try:
             yield
@@ -113,24 +119,41 @@ async def until(
 
 
 class WorkerProcess(LoggedProcess):
-    """A worker in a separate process. Its log is beside its home."""
+    """A worker in a separate process. Its log is beside its home. If it `pauses_at` an event, `resume` makes it go on."""
 
-    def __init__(self, urls: str, prefix: str, home: Path, times: Times = TIMES) -> None:
+    def __init__(self, urls: str, prefix: str, home: Path, times: Times = TIMES, pauses_at: str = "") -> None:
         number = len(list(home.parent.glob(f"{home.name}-*.log")))
         log = home.parent / f"{home.name}-{number}.log"
         given = msgspec.json.encode(times).decode()
-        command = [sys.executable, "-m", "tests.cluster.working", urls, prefix, str(home), given]
+        command = [sys.executable, "-m", "tests.cluster.working", urls, prefix, str(home), given, pauses_at]
         super().__init__(command, log)
 
 
 @contextmanager
-def worker_process(engine_url: str, prefix: str, home: Path) -> Iterator[WorkerProcess]:
+def worker_process(engine_url: str, prefix: str, home: Path, pauses_at: str = "") -> Iterator[WorkerProcess]:
     """A worker in a separate process, killed after the block."""
-    process = WorkerProcess(engine_url, prefix, home)
+    process = WorkerProcess(engine_url, prefix, home, pauses_at=pauses_at)
     try:
         yield process
     finally:
         process.end()
+
+
+def pause_at(event: str) -> None:
+    """Makes the processes of this group pause when the event is logged. A test that paused them itself would come too late where
+    it gets less time than they."""
+    configured = structlog.get_config()["processors"]
+    has_paused = False
+
+    def pause(_logger: object, _method: str, logged: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+        nonlocal has_paused
+        if logged["event"] == event and not has_paused:
+            has_paused = True
+            print('{"event": "paused"}', file=sys.stderr, flush=True)
+            os.killpg(0, signal.SIGSTOP)
+        return logged
+
+    structlog.configure(processors=[pause, *configured])
 
 
 async def _main(urls: str, prefix: str, home: str, times: str) -> None:
@@ -154,5 +177,7 @@ if __name__ == "__main__":
     from codecompass import log
 
     log.configure("info", "json")
+    if sys.argv[5]:
+        pause_at(sys.argv[5])
     assert all(re.fullmatch(r"http://127\.0\.0\.1:\d+", url) for url in sys.argv[1].split(","))
     trio.run(_main, *sys.argv[1:5])

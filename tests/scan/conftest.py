@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from codecompass.scan import git_process
+
 
 @pytest.fixture
 def open_path() -> Iterator[Path]:
@@ -35,3 +37,18 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     directory.mkdir()
     monkeypatch.setenv("PATH", str(directory), prepend=":")
     return directory
+
+
+@pytest.fixture
+def git_never_waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fails a test in which a git command was ended at its deadline: something made git wait."""
+    ended: list[str] = []
+
+    class Noted(git_process.GitTimedOut):
+        def __init__(self, message: str) -> None:
+            ended.append(message)
+            super().__init__(message)
+
+    monkeypatch.setattr(git_process, "GitTimedOut", Noted)
+    yield
+    assert ended == []

@@ -340,7 +340,7 @@ def test_no_program_of_the_repository_is_started(workspace, tmp_path):
     assert marker.exists()
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", [".gitattributes", "docs/.gitattributes", ".git/shallow", ".git/config"])
 def test_a_pipe_in_place_of_a_file_of_git_is_refused(workspace, name):
     path = workspace.root / name
@@ -351,7 +351,7 @@ def test_a_pipe_in_place_of_a_file_of_git_is_refused(workspace, name):
         search(workspace, "type:diff two")
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(120)
 def test_a_pipe_in_place_of_a_file_of_names_is_not_opened(workspace):
     os.mkfifo(workspace.root / ".mailmap")
 

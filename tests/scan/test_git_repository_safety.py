@@ -12,10 +12,13 @@ from codecompass.scan.git_repository import GitError, find_repository, read_head
 from codecompass.scan.rules import ScanRules
 from codecompass.scan.walk import scan
 
-pytestmark = pytest.mark.invariant("Nothing in a repository, git's own files included, can make the program wait")
+pytestmark = [
+    pytest.mark.invariant("Nothing in a repository, git's own files included, can make the program wait"),
+    pytest.mark.usefixtures("git_never_waits"),
+]
 
-HANG_SECONDS = 20
-"""Less than the deadline of a git command, which a single FIFO used to cost."""
+HANG_SECONDS = 120
+"""For what the program itself would wait for."""
 
 
 def repository(root: Path) -> Path:

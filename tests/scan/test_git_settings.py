@@ -15,8 +15,10 @@ from codecompass.scan.rules import ScanRules
 
 from .trees import git, repository, write
 
-HANG_SECONDS = 20
-"""Less than the deadline of the commands here that a single FIFO used to cost."""
+pytestmark = pytest.mark.usefixtures("git_never_waits")
+
+HANG_SECONDS = 120
+"""For what the program itself would wait for."""
 
 SIGNATURE = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n iQ\n -----END PGP SIGNATURE-----"
 

@@ -187,7 +187,7 @@ def test_many_processes_that_start_together_all_get_their_project_in(home, tmp_p
         "from codecompass.store.registry import open_registry\n"
         "sys.stdin.readline()\n"
         "for n in range(5):\n"
-        "    with open_registry(HomeLayout(pathlib.Path(sys.argv[1]))) as registry:\n"
+        "    with open_registry(HomeLayout(pathlib.Path(sys.argv[1])), busy_timeout_ms=60_000) as registry:\n"
         "        registry.register(pathlib.Path(f'/srv/{sys.argv[2]}-{n}'))\n"
     )
     command = [sys.executable, "-c", code, str(home.root)]
@@ -199,7 +199,7 @@ def test_many_processes_that_start_together_all_get_their_project_in(home, tmp_p
         process.stdin.write(b"go\n")
         process.stdin.flush()
     for process in processes:
-        _, complaint = process.communicate(timeout=60)
+        _, complaint = process.communicate(timeout=120)
         outcomes.append((process.returncode, complaint.decode()))
 
     assert outcomes == [(0, "")] * 6

@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.workspaces.machine import word
+from tests.workspaces.machine import PATIENT, word
 
 pytestmark = pytest.mark.interaction
 
@@ -113,7 +113,7 @@ async def test_the_hint_comes_once_and_only_without_roots(machine, projects):
 async def test_the_first_question_registers_and_indexes_the_project_that_a_root_names(machine, mode):
     root = machine.project("fresh")
     machine.register(machine.project("other"), is_default=False)
-    async with machine.serve(roots=[(root / "src").as_uri()], mode=mode) as desk:
+    async with machine.serve(roots=[(root / "src").as_uri()], mode=mode, **PATIENT) as desk:
         found = await desk.call("search_code", query=word(root))
 
     assert found.paths == {"src/main.py"}
@@ -149,7 +149,7 @@ async def test_the_current_directory_counts_by_its_marker_or_by_the_flag(machine
     async with machine.serve(cwd=plain) as desk:
         assert (await desk.find("x")).code == "project_not_found"
     async with machine.serve("--project-from-cwd", cwd=plain) as desk:
-        assert (await desk.call("index_repo", wait_seconds=30)).code == ""
+        assert (await desk.call("index_repo", wait_seconds=50)).code == ""
         assert (await desk.find(word(plain))).names == {word(plain)}
     async with machine.serve("--project-from-cwd", cwd=machine.user) as desk:
         assert (await desk.find("x")).code == "project_not_found"

@@ -234,7 +234,7 @@ async def test_a_parent_that_becomes_a_link_during_the_request_does_not_lead_out
         await desk.until(
             lambda answer: answer.json.get("status") == "published",
             "index_repo",
-            wait_seconds=20,
+            wait_seconds=50,
             workspace=inside / "inner",
         )
         names = (await desk.ready(word(hidden), workspace=inside / "inner")).names

@@ -105,7 +105,7 @@ async def test_no_answer_holds_anything_of_another_workspace(machine, seed, soak
                 if not answer.code:
                     known.add(number)
 
-        with trio.fail_after(120 * soak_scale):
+        with trio.fail_after(240 * soak_scale):
             async with trio.open_nursery() as nursery:
                 for _ in range(N_AT_A_TIME):
                     nursery.start_soon(wander, random.Random(rng.random()))

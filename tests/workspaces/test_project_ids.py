@@ -147,7 +147,7 @@ async def test_a_store_that_cannot_be_written_is_permission_denied(machine):
     layout.root.parent.mkdir(exist_ok=True)
     layout.root.write_text("a file where a directory has to be: also root cannot write into it")
     async with machine.serve() as desk:
-        started = await desk.call("index_repo", project_id="client-a", wait_seconds=20)
+        started = await desk.call("index_repo", project_id="client-a", wait_seconds=50)
         asked = await desk.until(lambda answer: answer.code, "search_code", query="x", project_id="client-a")
 
     assert started.json["error_code"] == "permission_denied"

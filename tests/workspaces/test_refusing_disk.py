@@ -15,6 +15,7 @@ import trio
 
 from tests.support.faults import small_file_system
 from tests.support.processes import ROOT, run_python
+from tests.support.waiting import until
 from tests.workspaces.machine import Machine, word
 
 pytestmark = [pytest.mark.interaction, pytest.mark.xdist_group("mounts")]
@@ -215,11 +216,13 @@ async def test_removing_needs_no_free_space_while_a_server_has_the_registry_open
     async with machine.serve() as desk:
         await desk.ready(word(shop), workspace=shop)
         disk.fill()
-        for _ in range(20):
+
+        async def removed():
             done = await trio.to_thread.run_sync(lambda: machine.run("projects", "remove", str(other)))
             # The server scans recent projects when it starts, on a busy machine only now.
-            if "is being written" not in done.stderr:
-                break
+            return None if "is being written" in done.stderr else done
+
+        done = await until(removed)
         assert done.returncode == 0, done.stderr
         assert set(machine.projects()) == {shop}
 

@@ -78,7 +78,7 @@ async def test_a_workspace_that_was_closed_answers_again_from_disk_and_is_not_in
             found = await desk.ready(word(root), workspace=root)
             assert found.names == {word(root)}
             health = await desk.until(lambda answer: n_live(answer) == 1, "health_check")
-        jobs = (await desk.call("index_status", workspace=first)).json["recent_jobs"]
+        jobs = await desk.jobs(workspace=first)
 
     residency = {project["repo_root"]: project["residency"] for project in health.json["projects"]}
     assert residency == {str(first): "live", str(second): "on_disk"}

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -14,7 +13,7 @@ import trio
 
 from codecompass.store.lock import is_locked, is_read
 from codecompass.store.schema import REGISTRY_VERSION
-from tests.support.waiting import until
+from tests.support.served import holding, reached
 from tests.workspaces.machine import DEADLINE_SECONDS, Desk, word
 
 pytestmark = pytest.mark.interaction
@@ -33,6 +32,13 @@ def named(root, name):
 
 def projects(health):
     return [(project["file_count"], project["index_status"]) for project in health.json["projects"]]
+
+
+def held(machine):
+    """Makes a registered project whose index job does not end where `holding` is in the environment, until `go` is there."""
+    root = machine.project("shop", {"held.py": "x = 1\n"})
+    machine.register(root)
+    return root
 
 
 async def stop_between_jobs(desk, layout):
@@ -58,7 +64,7 @@ async def test_two_servers_share_one_index_and_one_writes_at_a_time(machine):
         found = await second.until(lambda answer: not answer.code and answer.json["results"], "search_code", query=word(root))
         await first.ready(word(root))
         ready = await second.ready(word(root))
-        jobs = (await second.call("index_status")).json["recent_jobs"]
+        jobs = await second.jobs()
 
     assert seen.json["active_job"]["job_id"] == started.json["job_id"]
     assert health.json["active_job"]["job_id"] == started.json["job_id"]
@@ -100,25 +106,24 @@ async def test_an_index_from_the_command_line_is_seen_by_a_server_and_the_other_
         # The server may read files again that its watcher reported, and is `indexing` until it finds them unchanged.
         health = await desk.until(lambda answer: projects(answer) == [(3, "ready")], "health_check")
         found = await desk.find("more_of_it", freshness_policy="best_effort")
-        jobs = (await desk.call("index_status")).json["recent_jobs"]
+        jobs = await desk.jobs()
     listed = machine.run("status", "--json", "--workspace", root)
+    modes = [job["mode"] for job in jobs if job["status"] == "published"]
 
     assert health.json["projects"][0]["residency"] == "live"
     assert found.names == {"more_of_it"}
-    assert "full" in [job["mode"] for job in jobs[:2] if job["status"] == "published"]
+    assert modes.count("full") == 2, "the first one and the forced one"
     assert '"file_count":3' in listed.stdout.replace(" ", "")
 
 
 async def test_the_command_line_waits_while_a_server_writes_and_says_for_whom(machine):
-    root = machine.heavy("heavy")
-    machine.register(root)
-    async with machine.serve("--workspace", root) as desk:
+    root = held(machine)
+    async with machine.serve("--workspace", root, **holding(machine.base)) as desk:
         job = (await desk.call("index_repo")).json["job_id"]
-        await machine.wait_job(root)
-        desk.stop()
+        await reached(machine.base)
         with machine.start("index", "--workspace", root, stderr=subprocess.PIPE) as process:
             said = await trio.to_thread.run_sync(process.stderr.readline)
-            desk.go_on()
+            (machine.base / "go").touch()
             await trio.to_thread.run_sync(process.wait, DEADLINE_SECONDS)
 
     assert job.encode() in said
@@ -126,12 +131,12 @@ async def test_the_command_line_waits_while_a_server_writes_and_says_for_whom(ma
 
 
 async def test_when_the_writer_is_killed_the_next_one_takes_over_and_the_loss_is_told_until_it_is_made_good(machine):
-    root = machine.heavy("heavy")
-    machine.register(root)
+    root = held(machine)
     async with machine.serve("--workspace", root) as survivor:
         await survivor.call("health_check")
-        async with machine.serve("--workspace", root) as victim:
+        async with machine.serve("--workspace", root, **holding(machine.base)) as victim:
             lost = (await victim.call("index_repo")).json["job_id"]
+            await reached(machine.base)
             await machine.wait_job(root)
             victim.kill()
         told = await survivor.until(lambda answer: answer.json.get("interrupted_recovery_report"), "health_check")
@@ -147,30 +152,29 @@ async def test_when_the_writer_is_killed_the_next_one_takes_over_and_the_loss_is
 
 
 async def test_a_server_that_waits_for_the_writer_goes_on_where_that_one_was_killed(machine):
-    root = machine.heavy("heavy")
-    machine.register(root)
+    root = held(machine)
     async with machine.serve("--workspace", root) as survivor:
-        writer = machine.start("index", "--workspace", root)
+        writer = machine.start("index", "--workspace", root, **holding(machine.base))
+        await reached(machine.base)
         await machine.wait_job(root)
         waiting = await survivor.call("index_repo")
         others = (await survivor.call("index_status")).json
         os.kill(writer.pid, signal.SIGKILL)
         writer.wait()
         ready = await survivor.ready(word(root))
-        status = await survivor.call("index_status")
+        jobs = {job["job_id"]: job["status"] for job in await survivor.jobs()}
 
     assert others["active_job"]["job_id"] != waiting.json["job_id"]
     assert "interrupted_recovery_report" not in others
     assert ready.names == {word(root)}
-    jobs = {job["job_id"]: job["status"] for job in status.json["recent_jobs"]}
     assert jobs[waiting.json["job_id"]] == "published"
     assert sorted(jobs.values()) == ["interrupted", "published"]
 
 
 async def test_after_a_restart_an_interruption_is_told_within_a_second_and_gone_after_the_next_success(machine):
-    root = machine.heavy("heavy")
-    machine.register(root)
-    writer = machine.start("index", "--workspace", root)
+    root = held(machine)
+    writer = machine.start("index", "--workspace", root, **holding(machine.base))
+    await reached(machine.base)
     await machine.wait_job(root)
     os.kill(writer.pid, signal.SIGKILL)
     writer.wait()
@@ -178,7 +182,7 @@ async def test_after_a_restart_an_interruption_is_told_within_a_second_and_gone_
     async with machine.serve("--workspace", root) as desk:
         told = await desk.until(lambda answer: answer.json.get("interrupted_recovery_report"), "health_check")
         status = await desk.call("index_status")
-        await desk.call("sync_repo", wait_seconds=30)
+        await desk.call("sync_repo", wait_seconds=50)
         after = await desk.call("index_status")
         await desk.until(lambda answer: not answer.json.get("interrupted_recovery_report"), "health_check")
 
@@ -235,13 +239,13 @@ async def test_two_versions_of_the_program_do_not_rebuild_each_other_s_index_in_
         refusals = [
             await older.find(word(root)),
             await older.call("search_code", query="shop"),
-            await older.call("sync_repo", wait_seconds=20),
+            await older.call("sync_repo", wait_seconds=50),
         ]
         named(root, "added_later")
         found = await newer.until(lambda answer: answer.names == {"added_later"}, "locate_symbol", name="added_later")
-        refusals += [await older.find("added_later"), await older.call("index_repo", force=True, wait_seconds=20)]
+        refusals += [await older.find("added_later"), await older.call("index_repo", force=True, wait_seconds=50)]
         again = await newer.find(word(root))
-        jobs = (await newer.call("index_status")).json["recent_jobs"]
+        jobs = await newer.jobs()
     restarted = machine.run("search", word(root), "--workspace", root)
 
     assert found.names == {"added_later"}
@@ -282,7 +286,7 @@ async def test_an_older_server_under_load_goes_on_with_its_projects_while_a_newe
                 lambda answer: answer.names == {"added_later"}, "locate_symbol", name="added_later", workspace=own
             )
             refused = await older.until(lambda answer: answer.code, "locate_symbol", name=word(taken), workspace=taken)
-            jobs = (await newer.call("index_status", workspace=taken)).json["recent_jobs"]
+            jobs = await newer.jobs(workspace=taken)
         is_over.set()
     listed = machine.run("projects", "groups")
 
@@ -340,20 +344,12 @@ async def test_a_server_over_http_and_one_over_stdio_share_an_index(machine):
 
     root = machine.project("shop")
     machine.register(root, is_default=True)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    server = machine.start("serve-mcp", "--transport", "http", "--port", str(port))
+    server = machine.start("serve-mcp", "--transport", "http", "--port", "0", stderr=subprocess.PIPE)
     try:
-
-        async def listens() -> bool:
-            try:
-                await (await trio.open_tcp_stream("127.0.0.1", port)).aclose()
-            except OSError:
-                return False
-            return True
-
-        await until(listens)
-        async with machine.serve(cwd=root) as desk, Client(f"http://127.0.0.1:{port}/mcp", mode="legacy") as client:
+        while not (said := await trio.to_thread.run_sync(server.stderr.readline)).startswith(b"Listening on "):
+            assert said, "it has ended"
+        url = said.decode().split()[2].rstrip(".")
+        async with machine.serve(cwd=root) as desk, Client(f"{url}/mcp", mode="legacy") as client:
             over_http = Desk(client, machine.base / "none.pid", machine.base / "none.log")
             await over_http.ready(word(root))
             named(root, "added_later")
@@ -365,10 +361,10 @@ async def test_a_server_over_http_and_one_over_stdio_share_an_index(machine):
                 ).json["results"]
                 for each in (desk, over_http)
             ]
-            jobs = [(await each.call("index_status", workspace=root)).json["recent_jobs"] for each in (desk, over_http)]
+            jobs = [await each.jobs(workspace=root) for each in (desk, over_http)]
     finally:
         server.terminate()
-        server.wait()
+        server.communicate()
 
     assert texts[0] == texts[1]
     assert {job["status"] for job in jobs[1]} == {"published"}

@@ -102,6 +102,7 @@ async def test_every_answer_is_right_while_an_old_home_is_taken_up_and_rebuilt(h
             async with trio.open_nursery() as nursery:
                 for number in n_answered:
                     nursery.start_soon(ask_again, number)
+        await serving.wait_watched(project.project_id)  # an answer does not wait for the end of the job that published it
         jobs = (await serving.call("index_status", workspace=root))["recent_jobs"]
 
     assert min(n_answered.values()) >= 2

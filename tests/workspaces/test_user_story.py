@@ -28,7 +28,8 @@ import pytest
 import trio
 
 from tests.support.tools import THE_TEN, TOOLS
-from tests.workspaces.machine import word
+from tests.support.waiting import until
+from tests.workspaces.machine import DEADLINE_SECONDS, word
 
 pytestmark = pytest.mark.interaction
 
@@ -48,7 +49,7 @@ async def test_1_the_named_workspace_answers_and_no_other(machine):
 
 
 async def test_2_an_unknown_workspace_is_taken_up_and_answers_once_it_is_indexed(machine):
-    root = machine.heavy("new-project")
+    root = machine.heavy("new-project", 100)
     async with machine.serve("--auto-workspace", "--allowed-root", machine.dev, CODECOMPASS_QUERY_FRESHNESS_WAIT_MS="0") as desk:
         first = await desk.call("search_code", query=word(root), workspace=root)
         ready = await desk.ready(word(root), workspace=root)
@@ -70,7 +71,7 @@ async def test_3_without_discovery_an_unknown_workspace_is_refused_with_what_to_
             assert f'index_repo with workspace: "{root}"' in refused.message
         assert machine.projects() == {}
 
-        assert (await desk.call("index_repo", workspace=root, wait_seconds=30)).code == ""
+        assert (await desk.call("index_repo", workspace=root, wait_seconds=50)).code == ""
         assert (await desk.find(word(root), workspace=root)).names == {word(root)}
 
     assert list(machine.projects()) == [root]
@@ -214,7 +215,7 @@ async def test_a_link_that_leads_out_is_refused(machine):
 
 
 async def test_two_first_questions_share_a_job_and_are_both_told_so(machine):
-    root = machine.heavy("shop")
+    root = machine.heavy("shop", 100)
     answers = []
     async with machine.serve("--auto-workspace", "--allowed-root", machine.dev, CODECOMPASS_QUERY_FRESHNESS_WAIT_MS="0") as desk:
 
@@ -225,7 +226,7 @@ async def test_two_first_questions_share_a_job_and_are_both_told_so(machine):
             nursery.start_soon(ask)
             nursery.start_soon(ask)
         await desk.ready(word(root), workspace=root)
-        jobs = (await desk.call("index_status", workspace=root)).json["recent_jobs"]
+        jobs = await desk.jobs(workspace=root)
 
     assert [answer.metadata["indexing_status"] for answer in answers] == ["indexing", "indexing"]
     assert len(jobs) == 1
@@ -250,11 +251,11 @@ async def test_a_job_that_fails_ends_its_progress_with_the_cause(machine):
         told.append(message)
 
     async with machine.serve("--workspace", root) as desk:
-        with trio.fail_after(30):
-            await desk.client.call_tool("index_repo", {"wait_seconds": 20}, progress_callback=on_progress)
+        with trio.fail_after(DEADLINE_SECONDS):
+            await desk.client.call_tool("index_repo", {"wait_seconds": 50}, progress_callback=on_progress)
+        await until(lambda: told and told[-1].startswith("Error: "))
         status = await desk.call("index_status")
 
-    assert told[-1].startswith("Error: ")
     assert status.json["index_status"] == "failed"
     assert status.json["recent_jobs"][0]["error_message"]
 
