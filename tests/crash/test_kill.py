@@ -23,7 +23,7 @@ STEPS = {"scan": 4.0, "parse": 80.0, "commit": 12.0, "publication": 2.0, "clean_
 
 FILES = 120
 
-MAX_TRIES_PER_KILL = 3
+MAX_TRIES_PER_KILL = 10
 """A random delay can be longer than the step; the process is then killed in a later step, which is counted, or not at all."""
 
 

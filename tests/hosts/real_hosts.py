@@ -6,6 +6,7 @@ server is added to its configuration by `codecompass setup`, as users do it.
 
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -280,7 +281,11 @@ def _read(path: str) -> bytes:
 
 
 def _end(pid: int) -> None:
+    """Kills a process, and returns once it has ended."""
     try:
-        os.kill(pid, signal.SIGKILL)
+        ended = os.pidfd_open(pid)
     except ProcessLookupError:
-        pass
+        return
+    signal.pidfd_send_signal(ended, signal.SIGKILL)
+    select.select([ended], [], [], END_SECONDS)
+    os.close(ended)

@@ -7,6 +7,12 @@ import trio
 WAIT_SECONDS = 60
 EVERY_SECONDS = 0.005
 
+PATIENT = {
+    "CODECOMPASS_QUERY_FRESHNESS_WAIT_MS": "60000",
+    "CODECOMPASS_QUERY_FIRST_ANSWER_WAIT_MS": "600000",
+}
+"""Variables of a process under test: its answers wait for what a test has written, however busy the machine is."""
+
 
 async def until(condition, what: str = "", *, seconds: float = WAIT_SECONDS):
     """Returns the first true value of `condition()`, which may be a coroutine function. Fails after `seconds`."""

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from tests.transport.harness import modern
 
-PATIENCE = 20
+PATIENCE = 60
 PIECE_BYTES = 64 * 1024
 
 

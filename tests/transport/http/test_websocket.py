@@ -14,7 +14,7 @@ from codecompass.transport.mcp.core import SessionLimits
 from tests.support import wire
 from tests.transport.harness import modern
 from tests.transport.http.client import UPGRADE, call, connect, masked, message
-from tests.transport.http.serving import serving, wait_holding
+from tests.transport.http.serving import PATIENCE, serving, wait_holding
 from tests.transport.sample_tools import advance, finish, sample_core
 
 INITIALIZE = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "test", "version": "1"}}
@@ -25,7 +25,7 @@ def open_socket(server, query="", **options):
 
 
 async def received(socket):
-    with trio.fail_after(20):
+    with trio.fail_after(PATIENCE):
         return json.loads(await socket.get_message())
 
 
@@ -230,7 +230,7 @@ async def test_bytes_that_come_before_the_connection_is_accepted_are_no_failure_
     with capture_logs() as entries:
         async with serving(core) as server, await trio.open_tcp_stream("127.0.0.1", server.port) as stream:
             await stream.send_all(wire.UPGRADE + more)
-            with trio.fail_after(10):
+            with trio.fail_after(PATIENCE):
                 while await stream.receive_some():
                     pass
 

@@ -168,7 +168,7 @@ async def test_a_question_that_is_given_up_leaves_nothing_behind(peer):
     link = OrganisationLink(target_of(peer.url))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(link.call, "search_code", {}, PartRequest(), 60.0, lambda replied: replied)
-        await until(lambda: peer.requests, seconds=30)
+        await until(lambda: peer.requests)
         nursery.cancel_scope.cancel()
     peer.behaviour = "good"
 

@@ -102,7 +102,7 @@ async def test_force_that_meets_an_updating_job_is_refused_with_that_job(impatie
 async def test_waiting_gives_the_counts_of_the_finished_job_and_the_job_itself(serving, repository):
     client = Client()
 
-    answer = await serving.answer("sync_repo", client, wait_seconds="20", workspace=repository.root)
+    answer = await serving.answer("sync_repo", client, wait_seconds="50", workspace=repository.root)
 
     reply = json.loads(answer.payload)
     assert client.n_followed == 1
