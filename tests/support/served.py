@@ -9,7 +9,7 @@ from pathlib import Path
 
 import trio
 
-from tests.support.waiting import PATIENT, until
+from tests.support.waiting import FROM_THE_INDEX, until
 from tests.transport.harness import Line
 
 COMMAND = str(Path(sys.executable).parent / "codecompass")
@@ -29,7 +29,7 @@ def environment(base: Path, **variables: str) -> dict[str, str]:
     strange = ("CODECOMPASS_", "WORKFLOW_", "CLAUDE_", "GIT_", "PYTHON")
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith(strange)},
-        **PATIENT,
+        **FROM_THE_INDEX,
         "CODECOMPASS_HOME": str(base / "data"),
         "HOME": str(user),
         "XDG_CONFIG_HOME": str(user / "config"),

@@ -16,7 +16,7 @@ from types import MappingProxyType
 import pytest
 from msgspec import Struct
 
-from tests.support.waiting import PATIENT
+from tests.support.waiting import FROM_THE_INDEX
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -46,7 +46,7 @@ def server_process(
     """Yields a server on a free port, started in a directory without a project."""
     process = subprocess.Popen(
         [sys.executable, "-m", "codecompass", "ui", "--no-open", *arguments],
-        env={**os.environ, **PATIENT, "CODECOMPASS_HOME": str(home), **environment},
+        env={**os.environ, **FROM_THE_INDEX, "CODECOMPASS_HOME": str(home), **environment},
         cwd=cwd,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
