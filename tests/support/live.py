@@ -13,7 +13,6 @@ from pathlib import Path
 import trio
 
 from tests.support.commands import run_in_process
-from tests.support.waiting import FROM_THE_INDEX
 from tests.support.workspace import TestWorkspace
 
 START_SECONDS = 60
@@ -32,7 +31,6 @@ def environment(home: Path, **variables: str) -> dict[str, str]:
     }
     return {
         **kept,
-        **FROM_THE_INDEX,
         "CODECOMPASS_HOME": str(home),
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / "config"),
