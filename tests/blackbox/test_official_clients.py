@@ -126,7 +126,7 @@ def test_the_older_client_gets_the_same_answers(place, asked, old_python, tmp_pa
         "held": {"environment": held, "root": str(root), "base": str(tmp_path)},
     }
     done = subprocess.run(
-        [old_python, str(OLD_SCRIPT)], input=json.dumps(work).encode(), capture_output=True, timeout=200, check=False
+        [old_python, str(OLD_SCRIPT)], input=json.dumps(work).encode(), capture_output=True, timeout=280, check=False
     )
     assert done.returncode == 0, done.stderr.decode()[-4000:]
     seen = json.loads(done.stdout)

@@ -25,6 +25,7 @@ async def test_health_has_every_field_of_the_contract(backend, repository):
     await backend.call("locate_symbol", name="Claims")
     project = (await backend.registry.run(Registry.find, "backend")).project_id
     await backend.wait_known(project)
+    await backend.wait_watched(project)
 
     reply = await backend.call("health_check", workspace=repository.root)
 
