@@ -7,7 +7,9 @@ from codecompass.transport.http.limits import HttpLimits
 from tests.transport.http.client import JSON, ask, call, connect, initialize, message, send_modern
 from tests.transport.http.serving import LARGE, PATIENCE, large_answer, serving, wait_holding
 
-QUICK = HttpLimits(head=0.5, idle=0.5, body=0.3, write=0.2, linger=0.2, stop=1)
+QUICK = HttpLimits(head=1, idle=1, body=1, write=0.5, linger=0.2, stop=1)
+"""Long enough for a complete request of a busy machine."""
+
 MANY = 1100
 """Requests; more than hypercorn's default limit for one connection."""
 

@@ -191,7 +191,7 @@ async def test_what_is_no_frame_ends_the_socket_with_why(data, core):
 
 
 async def test_a_message_that_is_never_completed_is_given_up(core):
-    async with serving(core, limits=HttpLimits(body=0.2, linger=0.2, stop=1)) as server, connect(server.port) as client:
+    async with serving(core, limits=HttpLimits(body=0.5, linger=0.2, stop=1)) as server, connect(server.port) as client:
         await client.send("GET", "/ws", **UPGRADE)
         assert (await client.head()).status == 101
         await client.stream.send_all(masked(b'{"jsonrpc":', is_last=False))
@@ -200,7 +200,7 @@ async def test_a_message_that_is_never_completed_is_given_up(core):
 
 
 async def test_a_socket_on_which_nothing_is_said_stays_open(core):
-    async with serving(core, limits=HttpLimits(body=0.1, idle=0.1, head=0.1, stop=1)) as server, open_socket(server) as socket:
+    async with serving(core, limits=HttpLimits(body=1, idle=1, head=1, stop=1)) as server, open_socket(server) as socket:
         async with connect(server.port) as unused:
             await unused.wait_closed()  # all of these times are over
         assert await result(socket, message("ping")) == {}
