@@ -61,7 +61,11 @@ def new_job_id() -> str:
 
 
 class JobLog:
-    """The job records of all projects, through the connection of a registry: for one caller at a time."""
+    """The job records of all projects, through the connection of a registry: for one caller at a time.
+
+    A record is returned as the transaction that changes it reads it: as soon as that has ended, another process may remove the
+    project with its jobs, as `codecompass stop` does with one whose first index was ended.
+    """
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -78,7 +82,7 @@ class JobLog:
                 "updated_at) VALUES (?, ?, ?, 'queued', ?, '', '', ?, ?, 0, 0, 0, 0, 0, 0, 0, ?, ?)",
                 (job_id, project_id, mode, cause, process.pid, process.started, now, now),
             )
-        return self._require(job_id)
+            return self._require(job_id)
 
     def start(self, job_id: str) -> JobRecord:
         """Records that the job runs. Any other running job of the project becomes interrupted: there is only one writer."""
@@ -92,7 +96,7 @@ class JobLog:
             connection.execute(
                 "UPDATE jobs SET status = 'running', started_at = ?, updated_at = ? WHERE job_id = ?", (now, now, job_id)
             )
-        return self._require(job_id)
+            return self._require(job_id)
 
     def update(self, job_id: str, progress: RecordedProgress) -> bool:
         """Records the progress of the job, and returns whether somebody wants it ended. Each call is a transaction: call it at
@@ -130,7 +134,7 @@ class JobLog:
                 "ORDER BY sequence DESC LIMIT ?)",
                 (job_id, KEPT_JOBS),
             )
-        return self._require(job_id)
+            return self._require(job_id)
 
     def find(self, job_id: str) -> JobRecord | None:
         """Returns the job with this id."""
@@ -172,7 +176,7 @@ class JobLog:
                 "UPDATE jobs SET status = 'interrupted', finished_at = ?, updated_at = ? WHERE job_id = ?",
                 [(now, now, job_id) for job_id in lost],
             )
-        return tuple(self._require(job_id) for job_id in lost)
+            return tuple(self._require(job_id) for job_id in lost)
 
     def all_active(self) -> Mapping[str, JobRecord]:
         """Returns the active job (see `active`) of each project that has one, by project id."""

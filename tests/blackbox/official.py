@@ -12,7 +12,7 @@ from tests.transport.official import Judge
 
 MODES = ["auto", "legacy", "2026-07-28"]
 
-DEADLINE_SECONDS = 120
+DEADLINE_SECONDS = 240
 
 
 class Frames:

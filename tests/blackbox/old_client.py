@@ -10,7 +10,7 @@ from mcp import ClientSession, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import McpError
 
-DEADLINE_SECONDS = 150
+DEADLINE_SECONDS = 240
 
 CONNECTIONS = []
 

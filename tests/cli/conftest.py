@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import Done, run_in_process
+from tests.support.waiting import PATIENT
 
 DEADLINE_SECONDS = 120
 
@@ -49,6 +50,7 @@ class CommandLine:
                 for name, value in os.environ.items()
                 if not name.startswith(("CODECOMPASS_", "WORKFLOW_", "GIT_", "PYTHON"))
             },
+            **PATIENT,
             "CODECOMPASS_HOME": str(self.home),
             "HOME": str(self.user),
             "XDG_CONFIG_HOME": str(self.user / "config"),

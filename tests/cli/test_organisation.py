@@ -37,7 +37,7 @@ def url(cli) -> Iterator[str]:
         yield said.split()[2].rstrip(".")
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
 
 
 @pytest.fixture

@@ -378,7 +378,6 @@ def test_two_searches_that_meet_an_unindexed_project_both_answer(cli: CommandLin
 @pytest.mark.slow
 def test_questions_at_the_same_moment_all_see_the_edit_before_them(cli, program, shop, indexed):
     """One of them indexes the change, the others wait for it."""
-    cli.environment["CODECOMPASS_QUERY_FRESHNESS_WAIT_MS"] = "60000"
     write(shop, {"shop/tax.py": "def tax_of(amount): ...\n"})
     processes = [program.start("locate", "tax_of", "--json") for _ in range(4)]
 

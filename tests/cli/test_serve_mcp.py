@@ -185,7 +185,7 @@ async def test_stdout_has_frames_alone_however_it_crashes(tmp_path, root, crash,
     assert line.process.returncode == code
     assert "written before the crash" in line.log
     assert {message["id"] for message in line.seen} <= {1, 2}
-    assert processes_of(tmp_path) == []
+    await until(lambda: processes_of(tmp_path) == [], "the end of the processes of a server that was killed")
 
 
 async def test_a_defect_in_background_work_does_not_end_it(tmp_path, root):

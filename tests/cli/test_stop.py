@@ -7,6 +7,7 @@ import time
 import pytest
 
 from codecompass.actors.uses_pass import UsesPass
+from codecompass.cli.commands import stop as command
 from codecompass.errors import PermissionDenied
 from codecompass.jobs import RecordedProgress
 from codecompass.store.job_log import JobLog
@@ -15,6 +16,12 @@ from codecompass.store.registry import open_registry
 from tests.cli.test_index import large_tree
 
 NONE = {"projects": []}
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """The end of a job is waited for, however busy the machine is."""
+    monkeypatch.setattr(command, "END_DEADLINE_SECONDS", 120)
 
 
 def wait_for_job(cli, process) -> None:

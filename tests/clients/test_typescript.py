@@ -15,11 +15,11 @@ from tests.support.live import command, environment, http_server, index
 from tests.support.sample import SAMPLE
 from tests.support.workspace import TestWorkspace
 
-pytestmark = pytest.mark.blackbox
+pytestmark = [pytest.mark.blackbox, pytest.mark.timeout(1_800)]
 
 PACKAGES = Path(sys.prefix) / "node-clients"
 DRIVER = Path(__file__).parent / "drive.cjs"
-RUN_SECONDS = 120
+RUN_SECONDS = 300
 TOOL_FAILED = 5
 """The inspector's exit code if a tool returns an error."""
 

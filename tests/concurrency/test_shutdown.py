@@ -85,6 +85,11 @@ def mapped_files(home: Path) -> list[str]:
     return [line for line in Path("/proc/self/maps").read_text().splitlines() if str(home) in line]
 
 
+def what_is_left(home: Path) -> list[object]:
+    """Returns busy and native threads, worker processes and mapped files: nothing soon after a server has ended."""
+    return [*threads_at_work(), *native_threads(), *workers(), *mapped_files(home)]
+
+
 def check_writable(tree: TestWorkspace) -> None:
     """Asserts that nobody holds the lock of the project or tantivy's in any of its directories."""
     assert not is_locked(tree.layout)
@@ -145,10 +150,7 @@ async def test_nothing_is_left_of_a_server_that_ended_while(moment, tree, tmp_pa
 
     # A thread that was busy when its server ended may take a moment to close its files.
     await until(lambda: gc.collect() >= 0 and (tasks(), open_files()) == before, "the tasks and open files of before")
-    assert threads_at_work() == []
-    assert native_threads() == []
-    assert workers() == []
-    assert mapped_files(home) == []
+    await until(lambda: what_is_left(home) == [], "the end of all threads, processes and mapped files")
     check_writable(tree)
 
 
@@ -174,11 +176,10 @@ async def test_a_job_that_is_held_ends_with_the_server_and_questions_behind_it_a
                         nursery.start_soon(ask, handle)
                     await until(lambda: handle.observation.in_flight == 5)
                     await serving.server.supervisor.stop(0.2)
-                await until(lambda: len(told) == 5, seconds=30)
+                await until(lambda: len(told) == 5)
 
     assert told == ["internal_error"] * 5
-    assert threads_at_work() == []
-    assert workers() == []
+    await until(lambda: [*threads_at_work(), *workers()] == [], "the end of all threads and processes")
     check_writable(tree)
 
 
@@ -222,4 +223,4 @@ async def test_two_servers_live_in_one_process_and_end_in_any_order(tree, tmp_pa
         tree.write({"saved_again.py": "def saved_again(): pass\n"})
         assert await paths_of(handles[1], "saved_again") == ["saved_again.py"]
         stops[1].set()
-    assert workers() == []
+    await until(lambda: workers() == [], "the end of all processes")

@@ -18,7 +18,7 @@ from tests.transport.fixture_tools import HANDLERS
 from tests.transport.http.command import http_command
 from tests.transport.http.serving import serving
 
-pytestmark = pytest.mark.conformance
+pytestmark = [pytest.mark.conformance, pytest.mark.timeout(1_800)]
 
 UNTESTABLE = {
     "sep-2575-server-rejects-undeclared-capability": "test_missing_capability",

@@ -21,7 +21,7 @@ IMPATIENT = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(f
 ATTEMPTS = 50
 """Maximum number of changes until one is queried before it is indexed. The first is nearly always enough."""
 
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ async def test_health_has_every_field_of_the_contract(backend, repository):
     await backend.call("locate_symbol", name="Claims")
     project = (await backend.registry.run(Registry.find, "backend")).project_id
     await backend.wait_known(project)
+    await backend.wait_watched(project)
 
     reply = await backend.call("health_check", workspace=repository.root)
 
@@ -170,7 +171,7 @@ async def test_jobs_of_a_process_that_is_gone_are_reported_until_one_succeeds(re
         begun = await trio.to_thread.run_sync(run_python, BEGIN_A_JOB, str(repository.home), project.project_id)
         assert begun.returncode == 0, begun.stderr
     async with open_serving(repository.home) as serving:
-        report = await until(lambda: interruption(serving), seconds=20)
+        report = await until(lambda: interruption(serving))
         health = await serving.call("health_check")
         await serving.call("index_repo", wait_seconds=50)
         after = await serving.call("index_status")

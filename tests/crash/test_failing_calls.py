@@ -20,6 +20,8 @@ SECONDS = 1_200
 STEP_IN_CI = 12
 """Every twelfth call in CI, from another one for each way, and those that make something durable; all with `make soak`."""
 
+pytestmark = pytest.mark.timeout(SECONDS + 60)
+
 
 @pytest.fixture(scope="module")
 def failing_calls(tmp_path_factory) -> Path:

@@ -18,12 +18,14 @@ from codecompass.store.index import WorkspaceIndex
 from codecompass.store.snapshot import Snapshot
 from tests.support.workspace import TestWorkspace
 
+pytestmark = pytest.mark.timeout(1_800)  # a process for each kill
+
 STEPS = {"scan": 4.0, "parse": 80.0, "commit": 12.0, "publication": 2.0, "clean_up": 1.5}
 """The steps at which to kill, and the longest delay after their start, in milliseconds: about their duration."""
 
 FILES = 120
 
-MAX_TRIES_PER_KILL = 3
+MAX_TRIES_PER_KILL = 10
 """A random delay can be longer than the step; the process is then killed in a later step, which is counted, or not at all."""
 
 

@@ -23,7 +23,7 @@ VARIABLE: Final = "CODECOMPASS_KUBERNETES"
 PROGRAMS: Final = ("kube-apiserver", "etcd", "kubectl")
 
 START_SECONDS: Final = 180
-END_SECONDS: Final = 20
+END_SECONDS: Final = 60
 COMMAND_SECONDS: Final = 120
 
 _UNLIMITED: Final = ("sh", "-c", 'ulimit -d unlimited; ulimit -n "$(ulimit -Hn)"; exec "$@"', "sh")

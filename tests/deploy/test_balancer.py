@@ -41,10 +41,12 @@ async def _balancer(servers: list[Process], directory: Path) -> AsyncIterator[tu
     try:
 
         async def are_up():
-            return {(await _ask(alive, "/alive"))[0], (await _ask(agents, "/health"))[0]} == {200}
+            return {(await _ask(alive, "/alive"))[0], (await _ask(agents, "/health"))[0]} == {200} and all(
+                [b'{route="/health",status="200"}' in (await _ask(each.port, "/metrics"))[1] for each in servers]
+            )
 
         # The balancer listens immediately; it uses a server once that has answered a check.
-        await until(are_up, seconds=PATIENCE_SECONDS)
+        await until(are_up, "a balancer that asks each server", seconds=PATIENCE_SECONDS)
         yield agents, alive
     finally:
         process.kill()

@@ -395,7 +395,7 @@ def test_git_gives_the_password_to_its_host_alone(host: str, where: str, tmp_pat
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=False,
     )
 

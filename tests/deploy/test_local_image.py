@@ -58,7 +58,7 @@ def test_the_health_check_agrees_with_the_server(tmp_path):
     [_python, _option, check] = words_of("CMD")
 
     with server(tree, tmp_path / "home") as (port, _pid):
-        at_work = subprocess.run([sys.executable, "-c", check.replace("9100", str(port))], check=False, timeout=30)
-    gone = subprocess.run([sys.executable, "-c", check.replace("9100", str(port))], check=False, timeout=30, capture_output=True)
+        at_work = subprocess.run([sys.executable, "-c", check.replace("9100", str(port))], check=False, timeout=60)
+    gone = subprocess.run([sys.executable, "-c", check.replace("9100", str(port))], check=False, timeout=60, capture_output=True)
 
     assert (at_work.returncode, gone.returncode) == (0, 1)

@@ -34,7 +34,7 @@ NOT_RUN = {
 """The beginnings of commands with output in the documents that are not run here, and why."""
 
 SHOWN_ROOT = "/home/ada/src"
-SECONDS = 60
+SECONDS = 240
 
 _NUMBER = re.compile(r"\d[\d,.]*")
 _HASH = re.compile(r"\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b")

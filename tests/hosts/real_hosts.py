@@ -6,6 +6,7 @@ server is added to its configuration by `codecompass setup`, as users do it.
 
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -27,7 +28,15 @@ QUESTION = "Where is that?"
 RUN_SECONDS = 240
 """A run takes 4 to 15 seconds on an idle machine."""
 
-END_SECONDS = 30
+END_SECONDS = 60
+
+SETTINGS = """[query]
+freshness_wait_ms = 60000
+first_answer_wait_ms = 600000
+files_answer_after_ms = 600000
+"""
+"""The user's: answers come from the index and have what a test has written, however busy the machine is. Not all hosts give their
+servers the variables that they have themselves."""
 
 
 class RealHost(Struct, frozen=True, kw_only=True):
@@ -192,7 +201,9 @@ class Installation:
         self.store = store or home / "codecompass"
         self._model = model
         self.file = home / host.file
-        home.mkdir(parents=True, exist_ok=True)
+        settings = home / ".config" / "codecompass" / "config.toml"
+        settings.parent.mkdir(parents=True, exist_ok=True)
+        settings.write_text(SETTINGS)
         host.configure(home, model.url)
 
     @property
@@ -280,7 +291,11 @@ def _read(path: str) -> bytes:
 
 
 def _end(pid: int) -> None:
+    """Kills a process, and returns once it has ended."""
     try:
-        os.kill(pid, signal.SIGKILL)
+        ended = os.pidfd_open(pid)
     except ProcessLookupError:
-        pass
+        return
+    signal.pidfd_send_signal(ended, signal.SIGKILL)
+    select.select([ended], [], [], END_SECONDS)
+    os.close(ended)

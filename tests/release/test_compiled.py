@@ -24,6 +24,8 @@ MODULES = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]["custom
 BUILD_SECONDS = 900
 GROUP = pytest.mark.xdist_group("compiled")
 
+pytestmark = pytest.mark.timeout(1_800)  # a build of compiled modules takes a minute where nothing else runs
+
 TESTS = (
     *("languages/test_arguments.py", "languages/test_regions.py", "languages/test_golden_samples.py"),
     *("languages/test_occurrences.py", "languages/test_packed_uses.py", "languages/test_unspaced.py", "languages/test_words.py"),
@@ -125,7 +127,6 @@ def test_building_a_compiled_wheel_leaves_the_working_tree_as_it_was(compiled_wh
 
 @GROUP
 @pytest.mark.slow
-@pytest.mark.timeout(1_800)
 def test_the_tests_of_what_is_compiled_pass_with_the_compiled_modules(compiled_wheel: Path, tmp_path: Path):
     package = unpacked(compiled_wheel, tmp_path / "package")
     tests = [str(ROOT / "tests" / name) for name in TESTS]

@@ -14,7 +14,7 @@ PAUSE_SECONDS = 0.03
 
 def probe(port):
     took = []
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     while not select.select([sys.stdin], [], [], PAUSE_SECONDS)[0]:
         began = time.perf_counter()
         connection.request("GET", "/health")

@@ -24,7 +24,7 @@ from bench.client import serving
 from tests.soak.symbol_truth import Node, Parsed, Place, matching, parsed
 from tests.soak.symbol_world import SymbolWorld
 
-RECOVERY_SECONDS: Final = 60.0
+RECOVERY_SECONDS: Final = 180.0
 MAX_HITS: Final = 100
 MAX_REFERENCES: Final = 200
 REFUSED: Final = frozenset({"index_not_ready", "workspace_busy", "deadline_exceeded", "index_stale"})

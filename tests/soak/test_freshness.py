@@ -11,7 +11,8 @@ from bench.freshness import EDITS, Driver
 from bench.world import World
 from tests.support.loop_mounts import ext4_of_whole_seconds
 
-pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("soak")]  # each needs the whole machine
+# Each needs the whole machine.
+pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("soak"), pytest.mark.timeout(3600)]
 
 N_EDITS = 3 * len(EDITS)
 

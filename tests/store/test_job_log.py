@@ -180,6 +180,26 @@ def test_an_interruption_is_reported_until_the_next_success(home, registry, proj
     assert log.interruption(project) is None
 
 
+def test_a_record_is_read_before_another_process_can_remove_it(home, registry, project):
+    """`stop` forgets a project as soon as its job is recorded as cancelled: the job's process failed, and did not say that it was
+    stopped."""
+    log, statements = JobLog(registry), []
+    with open_registry(home) as other:
+        registry._connection.set_trace_callback(statements.append)
+        for change in (
+            lambda: log.create(project, "full", cause="cli", job_id="a"),
+            lambda: log.start("a"),
+            lambda: log.finish("a", "cancelled"),
+        ):
+            record = change()
+            assert statements[-1] == "COMMIT"
+        registry._connection.set_trace_callback(None)
+        other.remove(project)
+
+    assert (record.job_id, record.status) == ("a", "cancelled")
+    assert log.find("a") is None
+
+
 def test_jobs_go_with_their_project(registry, project):
     log = JobLog(registry)
     job = log.create(project, "full", cause="cli")

@@ -1,6 +1,7 @@
 """Runs the real command in a separate process with its own home directory, over HTTP or stdio."""
 
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -17,7 +18,10 @@ from tests.support.workspace import TestWorkspace
 START_SECONDS = 60
 """Seconds; generous, for a busy machine."""
 
-END_SECONDS = 20
+END_SECONDS = 60
+
+PORTS = (11_000, 30_000)
+PORT_ATTEMPTS = 100
 
 
 def environment(home: Path, **variables: str) -> dict[str, str]:
@@ -42,10 +46,18 @@ def command(*arguments: str | Path, module: str = "codecompass") -> list[str]:
 
 
 def free_port() -> int:
-    """Returns a port that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Returns a port that is free now, below those that the system gives to connections and to servers that name none: such a
+    one could be given to a test beside this one before it is used."""
+    drawn = random.SystemRandom()
+    for _ in range(PORT_ATTEMPTS):
+        port = drawn.randrange(*PORTS)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise AssertionError("no port is free")
 
 
 class Process:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import trio
 
-from tests.support.waiting import until
+from tests.support.waiting import FROM_THE_INDEX, until
 from tests.transport.harness import Line
 
 COMMAND = str(Path(sys.executable).parent / "codecompass")
@@ -17,8 +17,9 @@ COMMAND = str(Path(sys.executable).parent / "codecompass")
 PATIENCE = 60
 """Seconds to wait for an answer, on a machine that may be busy."""
 
-END_SECONDS = 15
-"""Seconds for an exit that should be quick: the server's own deadlines, with some room for a busy machine."""
+END_SECONDS = 45
+"""Seconds for an exit that should be quick: the server's own deadlines, with room for a busy machine. Less than the requests wait
+that the tests leave in flight, so that a server that waits for them fails."""
 
 
 def environment(base: Path, **variables: str) -> dict[str, str]:
@@ -28,6 +29,7 @@ def environment(base: Path, **variables: str) -> dict[str, str]:
     strange = ("CODECOMPASS_", "WORKFLOW_", "CLAUDE_", "GIT_", "PYTHON")
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith(strange)},
+        **FROM_THE_INDEX,
         "CODECOMPASS_HOME": str(base / "data"),
         "HOME": str(user),
         "XDG_CONFIG_HOME": str(user / "config"),

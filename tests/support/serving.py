@@ -64,7 +64,7 @@ class Serving:
 
     async def wait_known(self, project_id: str) -> None:
         """Returns once the server has discovered a project's index."""
-        await until(lambda: project_id in self._indexed(), seconds=30)
+        await until(lambda: project_id in self._indexed())
 
     async def wait_watched(self, project_id: str) -> None:
         """Returns once a live workspace is watched, fresh and idle."""

@@ -16,7 +16,7 @@ from wsproto.utilities import LocalProtocolError
 from codecompass.transport.mcp.protocol import META_CAPABILITIES, META_CLIENT, META_REVISION, MODERN_REVISION
 from tests.support.live import Process
 
-PATIENCE = 60
+PATIENCE = 120
 """Seconds after which a client gives up."""
 
 CLOSE_SECONDS = 5

@@ -11,7 +11,7 @@ from codecompass.transport.mcp.connection import Input, serve_connection
 from codecompass.transport.mcp.protocol import META_CAPABILITIES, META_CLIENT, META_REVISION, MODERN_REVISION
 from tests.transport.official import Judge
 
-PATIENCE = 5
+PATIENCE = 60
 """Seconds until a test gives up waiting."""
 
 

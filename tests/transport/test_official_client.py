@@ -46,7 +46,7 @@ async def official(core, mode, **options):
                 yield from_server, to_server
                 nursery.cancel_scope.cancel()
 
-    with trio.fail_after(20):
+    with trio.fail_after(60):
         async with Client(transport(), mode=mode, **options) as client:
             yield client
 

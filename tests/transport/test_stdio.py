@@ -15,7 +15,7 @@ import trio.testing
 from codecompass.transport.mcp.core import SessionLimits
 from codecompass.transport.stdio import Pipes, open_stream, serve_stdio
 from tests.support.processes import ROOT, run_python
-from tests.transport.harness import Line
+from tests.transport.harness import PATIENCE, Line
 from tests.transport.sample_tools import sample_core
 
 F_SETPIPE_SZ = 1031
@@ -244,7 +244,7 @@ async def test_requests_in_a_file_are_answered_into_a_file(tmp_path, core):
     """As in `codecompass serve-mcp < requests > answers`: a file is always readable, and cannot be polled."""
     requests = tmp_path / "requests"
     requests.write_bytes(b"".join(json.dumps({"jsonrpc": "2.0", "id": n, "method": "ping"}).encode() + b"\n" for n in range(50)))
-    with requests.open("rb") as source, (tmp_path / "answers").open("wb") as sink, trio.fail_after(5):
+    with requests.open("rb") as source, (tmp_path / "answers").open("wb") as sink, trio.fail_after(PATIENCE):
         end = await serve_stdio(core, Pipes(input=source.fileno(), output=sink.fileno()))
 
     answers = [json.loads(line) for line in (tmp_path / "answers").read_bytes().splitlines()]
@@ -264,11 +264,11 @@ async def test_a_terminal_is_served_and_left_as_it_was(core):
 
             nursery.start_soon(serve)
             os.write(ours, b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
-            with trio.fail_after(5):
+            with trio.fail_after(PATIENCE):
                 await answered.wait()
             assert os.get_blocking(theirs)
             os.write(ours, b"\x04")
-            nursery.cancel_scope.deadline = trio.current_time() + 5
+            nursery.cancel_scope.deadline = trio.current_time() + PATIENCE
         assert b'"result":{}' in os.read(ours, 1000)
     finally:
         os.close(ours)

@@ -11,7 +11,7 @@ from codecompass.errors import InvalidInput
 from codecompass.settings import TraceSettings
 from tests.support.collector import Collector, SeenSpan, collector
 from tests.support.live import http_server, started
-from tests.support.waiting import until
+from tests.support.waiting import FROM_THE_INDEX, until
 from tests.transport.harness import modern
 from tests.transport.http.client import ask, call, message, modern_headers
 from tests.transport.http.test_metrics import samples
@@ -32,6 +32,11 @@ def tree(tmp_path: Path) -> Path:
     return root
 
 
+def traced(there: Collector) -> dict[str, str]:
+    """The variables of a server that sends its traces to a collector."""
+    return {**FROM_THE_INDEX, "CODECOMPASS_TRACES_ENDPOINT": there.url}
+
+
 async def request_of(there: Collector, name: str) -> SeenSpan:
     [found] = await until(lambda: there.named(name), f"a span {name}")
     return found
@@ -44,7 +49,7 @@ async def metrics_with_sent_spans(port: int) -> dict[tuple[str, str], float] | N
 
 async def test_a_question_over_http_is_a_part_of_the_trace_in_its_header(tmp_path: Path, tree: Path):
     with collector() as there:
-        async with http_server("--workspace", tree, home=tmp_path, CODECOMPASS_TRACES_ENDPOINT=there.url) as server:
+        async with http_server("--workspace", tree, home=tmp_path, **traced(there)) as server:
             answer = await ask(server.port, "POST", "/", call("search_code", {"query": SECRET}), traceparent=HEADER)
             request = await request_of(there, "search_code")
             # The collector has a span before the server has its answer.
@@ -67,7 +72,7 @@ async def test_the_context_of_a_message_is_nearer_than_that_of_its_header(tmp_pa
     params = modern({"name": "locate_symbol", "arguments": {"name": SECRET}}, traceparent=META, tracestate="vendor=1")
     headers = modern_headers("tools/call", "locate_symbol")
     with collector() as there:
-        async with http_server("--workspace", tree, home=tmp_path, CODECOMPASS_TRACES_ENDPOINT=there.url) as server:
+        async with http_server("--workspace", tree, home=tmp_path, **traced(there)) as server:
             await ask(server.port, "POST", "/mcp", message("tools/call", params), traceparent=HEADER, **headers)
             request = await request_of(there, "locate_symbol")
 
@@ -77,7 +82,7 @@ async def test_the_context_of_a_message_is_nearer_than_that_of_its_header(tmp_pa
 async def test_a_question_over_stdio_is_recorded_with_its_words_where_that_is_switched_on(tmp_path: Path, tree: Path):
     asked = call("search_code", {"query": SECRET}, _meta={"traceparent": META})
     with collector() as there:
-        variables = {"CODECOMPASS_TRACES_ENDPOINT": there.url, "CODECOMPASS_TRACES_QUERIES": "true"}
+        variables = {**traced(there), "CODECOMPASS_TRACES_QUERIES": "true"}
         async with started("serve-mcp", "--workspace", tree, home=tmp_path, **variables) as running:
             await running.process.stdin.send_all(message("initialize", INITIALIZE) + b"\n" + asked + b"\n")
             request = await request_of(there, "search_code")
@@ -89,7 +94,7 @@ async def test_a_question_over_stdio_is_recorded_with_its_words_where_that_is_sw
 async def test_questions_are_answered_while_the_collector_takes_nothing(tmp_path: Path, tree: Path):
     with collector() as there:
         there.hold()
-        async with http_server("--workspace", tree, home=tmp_path, CODECOMPASS_TRACES_ENDPOINT=there.url) as server:
+        async with http_server("--workspace", tree, home=tmp_path, **traced(there)) as server:
             answers = [await ask(server.port, "POST", "/", call("search_code", {"query": SECRET})) for _ in range(4)]
             await until(lambda: there.n_requests == 1)
             answers += [await ask(server.port, "POST", "/", call("search_code", {"query": SECRET})) for _ in range(4)]

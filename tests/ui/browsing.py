@@ -16,10 +16,12 @@ from types import MappingProxyType
 import pytest
 from msgspec import Struct
 
+from tests.support.waiting import FROM_THE_INDEX
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
-START_SECONDS = 60
-STOP_SECONDS = 30
+START_SECONDS = 120
+STOP_SECONDS = 60
 
 
 class ServerProcess(Struct, frozen=True):
@@ -44,7 +46,7 @@ def server_process(
     """Yields a server on a free port, started in a directory without a project."""
     process = subprocess.Popen(
         [sys.executable, "-m", "codecompass", "ui", "--no-open", *arguments],
-        env={**os.environ, "CODECOMPASS_HOME": str(home), **environment},
+        env={**os.environ, **FROM_THE_INDEX, "CODECOMPASS_HOME": str(home), **environment},
         cwd=cwd,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

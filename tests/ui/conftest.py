@@ -2,9 +2,20 @@
 
 import pytest
 
+from codecompass.transport.ui import code_lines, rendered_markdown, result_files
 from tests.support.workspace import TestWorkspace
 from tests.ui.pages import page_server
 from tests.ui.shop import FILES
+
+PATIENCE_SECONDS = 60
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """A page waits for colours, rendered documents and the search that led to it, however busy the machine is."""
+    for module in (code_lines, rendered_markdown):
+        monkeypatch.setattr(module, "WAIT_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(result_files, "ANSWER_SECONDS", PATIENCE_SECONDS)
 
 
 @pytest.fixture

@@ -54,7 +54,7 @@ class Browser(Struct, frozen=True):
 
     async def wait_known(self, n_projects: int) -> None:
         """Returns once the server knows this number of projects."""
-        await until(lambda: len(self.serving.server.moment().known.projects) >= n_projects, seconds=30)
+        await until(lambda: len(self.serving.server.moment().known.projects) >= n_projects)
 
     async def index(self, root) -> str:
         """Registers and indexes a directory; returns the id of its project."""

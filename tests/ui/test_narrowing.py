@@ -150,7 +150,7 @@ async def test_a_first_visit_is_answered_from_files_and_asked_again_until_the_in
             late = await browser.html("/ui/results", project=project, q="voucher")
             return "data-passing" not in late
 
-        await until(is_complete, seconds=30)
+        await until(is_complete)
 
     assert "shop/cart.py" in hits(early)
     assert "data-passing" in early

@@ -409,7 +409,7 @@ async def test_the_stream_tells_of_a_job_and_ends_with_the_server(tmp_path, shop
                 seen += await client.text()
             browser.serving.server.core.stop()
 
-            with trio.fail_after(10):
+            with trio.fail_after(60):
                 await client.rest()
 
 

@@ -12,6 +12,7 @@ import h11
 import pytest
 import trio
 
+from codecompass.transport.ui import code_lines
 from tests.support.faults import workers
 from tests.support.live import http_server, index
 from tests.support.waiting import until
@@ -61,7 +62,8 @@ async def test_health_and_questions_are_answered_while_a_page_waits_for_its_colo
 
 
 @pytest.mark.slow
-async def test_a_page_that_gets_no_worker_is_shown_without_colours(tmp_path):
+async def test_a_page_that_gets_no_worker_is_shown_without_colours(tmp_path, monkeypatch):
+    monkeypatch.setattr(code_lines, "WAIT_SECONDS", 1)
     async with waiting_page(tmp_path) as (_browser, answered, answers):
         await answered.wait()
 
@@ -85,7 +87,13 @@ async def test_a_server_that_is_terminated_while_it_highlights_leaves_no_process
     index([project])
     async with http_server(home=project.home) as server, trio.open_nursery() as nursery:
         pages = {"project": project.project_id, "path": "cart.py"}
-        first = await ask(server.port, "GET", f"/ui/file?{urlencode(pages)}")
+
+        async def coloured():
+            """Returns a page with colours: one that is asked for before their process has started may have none."""
+            answer = await ask(server.port, "GET", f"/ui/file?{urlencode(pages)}")
+            return answer if b'<i class="k">return</i>' in answer.body else None
+
+        first = await until(coloured)
         highlighting = workers(server.process.pid)
         for pid in highlighting:
             os.kill(pid, signal.SIGSTOP)

@@ -67,6 +67,7 @@ def test_hits_come_while_one_types_with_the_code_around_the_selected_one(cli, op
     terminal.send(" price")
     terminal.until("> total price")
     terminal.settled()
+    terminal.until(">12▌")  # the code comes after the hit
 
     assert "method Cart.total_price" in terminal.selected
     assert terminal.selected.rstrip().endswith("shop/cart.py:12")

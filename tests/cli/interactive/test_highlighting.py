@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from codecompass.cli.interactive import highlighting
 from codecompass.cli.interactive.finder import Finder, PreviewAnswer
 from codecompass.cli.interactive.highlighting import PreviewHighlighter
 from codecompass.cli.interactive.source import ListedHit, open_source
@@ -17,6 +18,12 @@ DEADLINE_SECONDS = 60
 
 HOSTILE = "\n".join("cat <<" + chr(0x4E00 + number) + "a" * 390 for number in range(160))
 """Takes the lexer of shell scripts minutes within one token: for each beginning of a word it searches the rest of the text."""
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """Colours are waited for, however busy the machine is: their process may still have to start."""
+    monkeypatch.setattr(highlighting, "WAIT_SECONDS", DEADLINE_SECONDS)
 
 
 @pytest.fixture

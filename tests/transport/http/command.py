@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 import trio
 from msgspec import Struct
 
-START_SECONDS = 30
-STOP_SECONDS = 20
+START_SECONDS = 60
+STOP_SECONDS = 60
 
 
 class Command(Struct):

@@ -34,7 +34,7 @@ async def main(kind, url, project):
     async def on_progress(done, total, message):
         progress.append([done, total, message])
 
-    with anyio.fail_after(60):
+    with anyio.fail_after(240):
         async with transport(kind, url) as streams, ClientSession(*streams[:2], list_roots_callback=roots) as session:
             opened = await session.initialize()
             tools = [tool.name for tool in (await session.list_tools()).tools]

@@ -16,7 +16,7 @@ from tests.transport.sample_tools import said
 LARGE = 8_000_000
 """Bytes; more than the system buffers for a client that does not read."""
 
-PATIENCE = 20
+PATIENCE = 60
 """Seconds until a test gives up waiting."""
 
 

@@ -7,7 +7,7 @@ import trio
 from codecompass.transport.http.limits import HttpLimits
 from codecompass.transport.mcp.core import SessionLimits
 from tests.transport.http.client import JSON, ask, call, connect, message
-from tests.transport.http.serving import large_answer, serving, wait_holding
+from tests.transport.http.serving import PATIENCE, large_answer, serving, wait_holding
 from tests.transport.sample_tools import finish, sample_core
 
 INITIALIZE = {"protocolVersion": "2024-11-05", "clientInfo": {"name": "test", "version": "1"}}
@@ -97,7 +97,7 @@ async def test_a_stream_that_nobody_reads_is_given_up_and_its_inbox_says_so():
     async with serving(core, limits=limits) as server, opened(server, receive_bytes=4096) as (_stream, inbox):
         async with connect(server.port) as client:
             statuses = []
-            with trio.move_on_after(20):
+            with trio.move_on_after(PATIENCE):
                 while not statuses or statuses[-1] == 202:
                     statuses.append((await client.request("POST", inbox, call("hint", id_=len(statuses)), **JSON)).status)
         await server.wait_load(sse_connections=0, requests=0)

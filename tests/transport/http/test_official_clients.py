@@ -42,7 +42,7 @@ async def official(url, path, mode, **options):
     from mcp.client.sse import sse_client
 
     target = sse_client(f"{url}/mcp") if path == "sse" else f"{url}{path}"
-    with trio.fail_after(60):
+    with trio.fail_after(240):
         async with Client(target, mode=mode, **options) as client:
             yield client
 

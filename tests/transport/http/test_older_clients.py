@@ -10,7 +10,8 @@ import trio
 from tests.support.environments import OLDER_CLIENT, python_with
 from tests.transport.http.command import http_command
 
-pytestmark = [pytest.mark.blackbox, pytest.mark.slow]
+# The first one makes the environment of this client.
+pytestmark = [pytest.mark.blackbox, pytest.mark.slow, pytest.mark.timeout(900)]
 
 PROGRAM = Path(__file__).with_name("older_client.py")
 N_FILES = 120

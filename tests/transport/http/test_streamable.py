@@ -128,8 +128,9 @@ async def test_a_silent_stream_shows_that_it_is_alive(core):
     async with serving(core, limits=HttpLimits(comment=0.05, linger=0.1, stop=1)) as server, connect(server.port) as client:
         await send_modern(client, "subscriptions/listen", {"notifications": {}})
         await client.head()
-        assert b"acknowledged" in await client.text()
-        assert (await client.text()).startswith(b":")
+        texts = [await client.text()]
+        while not (any(b"acknowledged" in text for text in texts) and texts[-1].startswith(b":")):
+            texts.append(await client.text())
 
 
 async def test_a_client_of_the_modern_era_cancels_by_going_away(core, tools):

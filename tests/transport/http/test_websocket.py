@@ -14,7 +14,7 @@ from codecompass.transport.mcp.core import SessionLimits
 from tests.support import wire
 from tests.transport.harness import modern
 from tests.transport.http.client import UPGRADE, call, connect, masked, message
-from tests.transport.http.serving import serving, wait_holding
+from tests.transport.http.serving import PATIENCE, serving, wait_holding
 from tests.transport.sample_tools import advance, finish, sample_core
 
 INITIALIZE = {"protocolVersion": "2025-11-25", "clientInfo": {"name": "test", "version": "1"}}
@@ -25,7 +25,7 @@ def open_socket(server, query="", **options):
 
 
 async def received(socket):
-    with trio.fail_after(20):
+    with trio.fail_after(PATIENCE):
         return json.loads(await socket.get_message())
 
 
@@ -191,7 +191,7 @@ async def test_what_is_no_frame_ends_the_socket_with_why(data, core):
 
 
 async def test_a_message_that_is_never_completed_is_given_up(core):
-    async with serving(core, limits=HttpLimits(body=0.2, linger=0.2, stop=1)) as server, connect(server.port) as client:
+    async with serving(core, limits=HttpLimits(body=0.5, linger=0.2, stop=1)) as server, connect(server.port) as client:
         await client.send("GET", "/ws", **UPGRADE)
         assert (await client.head()).status == 101
         await client.stream.send_all(masked(b'{"jsonrpc":', is_last=False))
@@ -200,7 +200,7 @@ async def test_a_message_that_is_never_completed_is_given_up(core):
 
 
 async def test_a_socket_on_which_nothing_is_said_stays_open(core):
-    async with serving(core, limits=HttpLimits(body=0.1, idle=0.1, head=0.1, stop=1)) as server, open_socket(server) as socket:
+    async with serving(core, limits=HttpLimits(body=1, idle=1, head=1, stop=1)) as server, open_socket(server) as socket:
         async with connect(server.port) as unused:
             await unused.wait_closed()  # all of these times are over
         assert await result(socket, message("ping")) == {}
@@ -230,7 +230,7 @@ async def test_bytes_that_come_before_the_connection_is_accepted_are_no_failure_
     with capture_logs() as entries:
         async with serving(core) as server, await trio.open_tcp_stream("127.0.0.1", server.port) as stream:
             await stream.send_all(wire.UPGRADE + more)
-            with trio.fail_after(10):
+            with trio.fail_after(PATIENCE):
                 while await stream.receive_some():
                     pass
 

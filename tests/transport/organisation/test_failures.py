@@ -11,6 +11,7 @@ from codecompass.errors import InvalidInput
 from codecompass.protocol.parts import PartRequest
 from codecompass.remote.breaker import LONGEST_PAUSE_SECONDS
 from codecompass.settings import OrganisationSettings
+from codecompass.transport.organisation import failures
 from codecompass.transport.organisation.failures import FIRST_PAUSE_SECONDS, OrganisationUnavailable, QuestionBreaker
 from codecompass.transport.organisation.link import OrganisationLink
 from codecompass.transport.organisation.target import organisation_target
@@ -74,7 +75,10 @@ async def test_one_that_is_away_is_said_to_be(tmp_path, trees, peer):
 
 
 @pytest.mark.parametrize(("behaviour", "timeout_ms"), [("server_error", 20_000), ("silent", SLOW_MS)])
-async def test_after_a_failure_questions_are_answered_without_asking_again(tmp_path, trees, peer, behaviour, timeout_ms):
+async def test_after_a_failure_questions_are_answered_without_asking_again(
+    tmp_path, trees, peer, behaviour, timeout_ms, monkeypatch
+):
+    monkeypatch.setattr(failures, "FIRST_PAUSE_SECONDS", 600)  # longer than all the questions take
     peer.behaviour = behaviour
     async with desk(tmp_path / "home-dev", peer.url, timeout_ms=timeout_ms) as dev:
         await index(dev, trees["api"])
@@ -168,7 +172,7 @@ async def test_a_question_that_is_given_up_leaves_nothing_behind(peer):
     link = OrganisationLink(target_of(peer.url))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(link.call, "search_code", {}, PartRequest(), 60.0, lambda replied: replied)
-        await until(lambda: peer.requests, seconds=30)
+        await until(lambda: peer.requests)
         nursery.cancel_scope.cancel()
     peer.behaviour = "good"
 

@@ -161,7 +161,7 @@ async def test_both_are_asked_at_the_same_time(tmp_path, trees, peer):
         await index(dev, trees["api"])
         async with trio.open_nursery() as nursery:
             nursery.start_soon(lambda: dev.answer("search_code", query="retry delay", workspace="*", timeout_ms=60_000))
-            await until(lambda: peer.requests, seconds=30)
+            await until(lambda: peer.requests)
             alone = await dev.call("search_code", query="retry delay", workspace=trees["api"])
             nursery.cancel_scope.cancel()
 

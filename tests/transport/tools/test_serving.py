@@ -102,7 +102,7 @@ async def test_force_that_meets_an_updating_job_is_refused_with_that_job(impatie
 async def test_waiting_gives_the_counts_of_the_finished_job_and_the_job_itself(serving, repository):
     client = Client()
 
-    answer = await serving.answer("sync_repo", client, wait_seconds="20", workspace=repository.root)
+    answer = await serving.answer("sync_repo", client, wait_seconds="50", workspace=repository.root)
 
     reply = json.loads(answer.payload)
     assert client.n_followed == 1
@@ -205,7 +205,8 @@ async def test_a_client_is_told_how_far_the_index_is_that_its_first_question_wai
 
 async def test_an_unknown_workspace_is_taken_up_answers_partially_and_then_wholly(tmp_path):
     project = TestWorkspace(tmp_path / "dev" / "shop", tmp_path / "home", git=True)
-    project.write(SAMPLE)
+    # So many that definitions are still being read when the text is answered from.
+    project.write({**SAMPLE, **{f"src/m{n}.py": f"def function_{n}():\n    return {n}\n" * 20 for n in range(300)}})
     settings = Settings(server=ServerSettings(prewarm=False), query=QuerySettings(freshness_wait_ms=0))
     rules = RoutingRules(allowed_roots=(project.root.parent,), auto_workspace=True)
     async with open_serving(project.home, settings=settings, rules=rules) as serving:
