@@ -577,6 +577,7 @@ def pages_of(projects):
     }
 
 
+@pytest.mark.timeout(900)  # the checks of twenty pages take ten seconds where nothing else runs
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
 def test_everybody_can_use_every_page(opened, projects, scheme, size):
