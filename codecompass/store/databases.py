@@ -174,16 +174,23 @@ def settle(path: Path) -> None:
 
 
 @contextmanager
-def temporary_directory() -> Iterator[Path]:
+def temporary_directory(needed_bytes: int = 0) -> Iterator[Path]:
     """Yields an empty private directory in the first temporary directory where one can be created, and removes it afterwards.
 
-    Raises OSError if there is none.
+    Directories with less than `needed_bytes` of free space are tried last. Raises OSError if there is none.
     """
     import shutil
     import tempfile
 
+    def lacks_space(place: str) -> bool:
+        try:
+            return shutil.disk_usage(place).free < needed_bytes
+        except OSError:
+            return True
+
     failure: OSError | None = None
-    for place in dict.fromkeys([*_named_places(), *TEMPORARY_PLACES]):
+    places = list(dict.fromkeys([*_named_places(), *TEMPORARY_PLACES]))
+    for place in sorted(places, key=lacks_space) if needed_bytes else places:
         try:
             made = tempfile.mkdtemp(prefix="codecompass-", dir=place)
         except OSError as error:
