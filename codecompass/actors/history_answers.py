@@ -86,8 +86,8 @@ def answer_from_history(
         ) from error
     except GitError as error:
         raise InvalidInput(
-            f"git cannot search commits here: {explained(error)} {hints.CHECK} says whether git works; without {field}, search_code "
-            "answers from the files.",
+            f"git cannot search commits here: {explained(error)} {hints.CHECK} says whether git works; without {field}, "
+            "search_code answers from the files.",
             field="query",
         ) from error
     shown = found.commits[request.offset : end]
