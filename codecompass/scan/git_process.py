@@ -124,7 +124,11 @@ def run_process(
     """
     import subprocess
 
-    with _holding(standard_input) if standard_input else open(os.devnull, "rb") as given:
+    try:
+        given_input = _holding(standard_input) if standard_input else open(os.devnull, "rb")  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise GitNotStarted(error) from error
+    with given_input as given:
         try:
             process = subprocess.Popen(
                 command.arguments,
@@ -161,8 +165,12 @@ def _holding(content: bytes) -> IO[bytes]:
     import tempfile
 
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
-    file.write(content)
-    file.seek(0)
+    try:
+        file.write(content)
+        file.seek(0)
+    except BaseException:
+        file.close()
+        raise
     return file
 
 

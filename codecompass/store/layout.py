@@ -181,7 +181,8 @@ _REMEDIES: Final = {
     errno.EROFS: "mount that disk for writing, or set CODECOMPASS_HOME to a directory that can be written",
     errno.EACCES: "make the directory writable, or set CODECOMPASS_HOME to one that is",
     errno.EPERM: "make the directory writable, or set CODECOMPASS_HOME to one that is",
-    errno.EIO: f"have that disk checked, or {_OTHER_PLACE}",
+    # SQLite reports some refusals of space in this way.
+    errno.EIO: f"free disk space there or have that disk checked, or {_OTHER_PLACE}",
 }
 """What helps if the system refuses to write the store, by errno."""
 
@@ -219,12 +220,18 @@ def not_writable(path: Path | str, error: OSError) -> PermissionDenied:
 
 
 def not_readable(path: Path | str, error: OSError) -> PermissionDenied:
-    """Returns the error for an index without read permission. It is not damaged, so it is not rebuilt."""
+    """Returns the error for an index that the system refuses to read. It is not damaged, so it is not rebuilt."""
     cause = error.strerror or str(error)
+    remedies = {
+        errno.EIO: f"have that disk checked, or {_OTHER_PLACE}",
+        errno.EMFILE: _NO_DESCRIPTORS,
+        errno.ENFILE: _OTHER_REMEDIES[errno.ENFILE],
+    }
+    remedy = remedies.get(error.errno or 0, "make it readable, or set CODECOMPASS_HOME to another place")
     return PermissionDenied(
-        f"cannot read the index store at {path}: {cause}. {hints.ASK}make it readable, or set CODECOMPASS_HOME to another place.",
+        f"cannot read the index store at {path}: {cause}. {hints.ASK}{remedy}.",
         path=str(path),
-        suggested_action="make the directory readable, or set CODECOMPASS_HOME",
+        suggested_action=remedy,
         cause=cause,
     )
 
