@@ -75,7 +75,6 @@ PATIENCE_SHARE: Final = 0.25
 GRACE_SECONDS: Final = 5 * SECONDS
 """How much longer files may be read than the question waits for the index, at most as long as it waits."""
 
-
 LEAST_READING_SECONDS: Final = 5 * SECONDS
 """How long files may be read at least if they alone can answer, because no index can be written."""
 
@@ -219,7 +218,7 @@ class Questions:
         if self._can_answer(query):
             self._lacking_since = float("inf")
             return None
-        if self._jobs.refused is not None:
+        if self._jobs.refused is not None and (found is None or failure is not None):
             # Read again with that cause, which the answer names; what was read so far is kept.
             found = await self._read(query, policy, trio.current_time() + max(LEAST_READING_SECONDS, wait), ends_at)
         if found is None:

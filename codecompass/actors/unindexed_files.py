@@ -178,7 +178,9 @@ class UnindexedFiles:
         self._given_way, self._noted_at = 0.0, trio.current_time()
 
     def expect_no_job(self) -> None:
-        """Notes that no index can be made: nobody waits for the files that a job lists."""
+        """Notes that no index can be made: nobody waits for the files that a job lists, and what one has listed is dropped."""
+        if not self._is_alone:
+            self._listing = None
         self._is_alone = True
         self._listed_by_job.set()
 

@@ -157,8 +157,12 @@ class IndexWorkbench:
         """Runs a job. Raises the same errors as `IndexJob.run`."""
         try:
             report = await self._run_job(order, on_progress, on_published)
-        except (IndexInProgress, StoreRefused):
-            # Another process makes the index, or nobody can: questions go on reading files.
+        except IndexInProgress:
+            # Another process makes the index: questions go on reading files.
+            raise
+        except StoreRefused:
+            # So they do if nobody can make it.
+            self._unindexed.expect_no_job()
             raise
         except BaseException:
             await self._unindexed.close()

@@ -92,8 +92,9 @@ def choose_named(registry: Registry, named: str) -> Choice:
     return Choice(project.root, project)
 
 
-def project_for_question(invocation: Invocation, registry: Registry, choice: Choice) -> Project:
-    """Returns the project of a choice for a question, registering it if necessary; an assumed entry if that cannot be written.
+def project_for_question(invocation: Invocation, registry: Registry, choice: Choice, *, may_assume: bool = False) -> Project:
+    """Returns the project of a choice for a question, registering it if necessary; with `may_assume` an assumed entry if that
+    cannot be written.
 
     A directory that is probably not meant (see `doubt_about`) is registered only once the user has agreed, on a terminal. Raises
     ProjectNotFound if they do not or cannot be asked, and for a whole disk, home or system directory: only `codecompass index`
@@ -114,6 +115,8 @@ def project_for_question(invocation: Invocation, registry: Registry, choice: Cho
     try:
         return registry.register(root)
     except StoreRefused:
+        if not may_assume:
+            raise
         # Its files are there to be asked; making the index tells why there is none.
         return assumed_project(root, auto_discovered=False)
 
