@@ -126,8 +126,7 @@ class Coverage(Struct, frozen=True, kw_only=True):
             needed = max(LEAST_INDEX_BYTES, INDEX_SHARE * self.n_bytes)
             remedy = str(remedy).replace("free disk space", f"free about {size(int(needed))}", 1)
         return (
-            f"there is no index, and none can be made ({cause}: {path}); {scanned}. {hints.ASK}{remedy}; the next question then "
-            "makes the index"
+            f"the index cannot be made ({cause}: {path}); {scanned}. {hints.ASK}{remedy}; the next question then makes the index"
         )
 
 
