@@ -190,8 +190,8 @@ _NO_DESCRIPTORS: Final = "raise the limit of open files (ulimit -n), and start t
 _OTHER_REMEDIES: Final = {
     errno.EMFILE: _NO_DESCRIPTORS,
     errno.ENFILE: "close other programs: the whole machine has too many files open",
-    errno.EEXIST: "move the file away that is where a directory has to be",
-    errno.ENOTDIR: "move the file away that is where a directory has to be",
+    errno.EEXIST: "move the file away that is where a directory has to be, or set CODECOMPASS_HOME to another place",
+    errno.ENOTDIR: "move the file away that is where a directory has to be, or set CODECOMPASS_HOME to another place",
     errno.ENAMETOOLONG: "set CODECOMPASS_HOME to a directory with a shorter path",
 }
 """What helps if something else keeps the store from being written."""
