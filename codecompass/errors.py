@@ -145,6 +145,11 @@ class PermissionDenied(CodeCompassError):
     code = "permission_denied"
 
 
+class StoreRefused(PermissionDenied):
+    """The system refuses to write the store: no space, no permission, a read-only or failing disk. The files of a workspace can
+    answer in place of an index."""
+
+
 class WorkspaceNotAllowed(CodeCompassError):
     """The path is outside the allowed roots. The message is the same whether or not it exists."""
 

@@ -28,6 +28,9 @@ CHECK: Final = Hint("health_check", "codecompass doctor")
 PROJECTS: Final = Hint("health_check", "codecompass projects list")
 REFS: Final = Hint("list_refs", "codecompass branches")
 
+ASK: Final = "Ask the user to "
+"""Before what only the user of a machine can do. Agents pass it on; people are told to do it."""
+
 COMMANDS: Final = {
     "search_code": "search",
     "locate_symbol": "locate",
@@ -66,6 +69,8 @@ _FOR_PEOPLE: Final = {
 }
 """What messages say of calls and arguments, with what people are told."""
 
+_ASKED: Final = lazy.pattern(r"\b(?P<ask>[Aa])sk the user to (?P<verb>\w)")
+
 _PHRASE: Final = lazy.pattern(rf"\b(?P<phrase>{'|'.join(map(re.escape, _FOR_PEOPLE))})\b(?P<wait> in \d+ ms)?", re.IGNORECASE)
 
 
@@ -77,6 +82,7 @@ def for_agents(text: str) -> str:
 def for_people(text: str) -> str:
     """Returns a message with commands and options in place of tools and their arguments."""
     text = _FOR_COMMANDS.sub(r" (\1)", _BOTH.sub(lambda found: found["command"], text))
+    text = _ASKED.sub(lambda found: found["verb"].upper() if found["ask"] == "A" else found["verb"], text)
     text = _PHRASE.sub(_told, text)
     return _TOOL.sub(lambda found: f"codecompass {COMMANDS[found[0]]}", text)
 

@@ -17,6 +17,7 @@ from codecompass.formatting import iso_time
 from codecompass.protocol.metadata import BareMetadata
 from codecompass.protocol.requests import ListRefs
 from codecompass.protocol.state_replies import IndexedRef, ListedRef, ListRefsReply, WorkingTree
+from codecompass.scan.git_failures import explained
 from codecompass.scan.git_repository import NO_REF, GitCancelled, GitError, find_repository, read_head, why_not
 from codecompass.scan.git_revisions import NamedCommit, RepositoryRefs, read_refs, resolve_commit
 from codecompass.scan.git_roots import ANYWHERE, GitRoots
@@ -50,7 +51,7 @@ def named_commit(root: Path, ref: str, field: str = "ref", roots: GitRoots = ANY
         return resolve_commit(repository, ref, field=field)
     except GitError as error:
         raise RefNotIndexed(
-            f"{field}: git cannot resolve {ref!r}: {error}. Leave {field} out to ask about the working tree.", ref=ref
+            f"{field}: git cannot resolve {ref!r}: {explained(error)} Leave {field} out to ask about the working tree.", ref=ref
         ) from error
 
 
@@ -62,8 +63,9 @@ def refs_of(root: Path, is_cancelled: Callable[[], bool] | None = None, roots: G
     try:
         return read_refs(repository, is_cancelled=is_cancelled)
     except (GitError, GitCancelled) as error:
+        cause = explained(error) if isinstance(error, GitError) else "the call was cancelled."
         raise RefNotIndexed(
-            f"the branches and tags cannot be listed: {error}. Questions without ref are answered all the same."
+            f"the branches and tags cannot be listed: {cause} Questions without ref are answered all the same."
         ) from error
 
 
@@ -141,7 +143,7 @@ def fitting(meta: IndexMeta | None, commit: NamedCommit, limits: IndexLimits) ->
 def unreadable(commit: NamedCommit, error: GitError) -> CodeCompassError:
     """Returns the error for a repository that git cannot read."""
     return RefNotIndexed(
-        f"{commit.name} cannot be read: {error}. Leave ref out to ask about the working tree, or repair the repository "
+        f"{commit.name} cannot be read: {explained(error)} Leave ref out to ask about the working tree, or repair the repository "
         "(git fsck shows what is wrong) and call again.",
         ref=commit.name,
     )

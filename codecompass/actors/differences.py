@@ -26,6 +26,7 @@ from codecompass.query.filters import ChangedFiles, changed_files, chosen_paths
 from codecompass.query.options import QueryOptions
 from codecompass.query.path_globs import relative_to_root
 from codecompass.scan.git_changes import Chosen, GitChanges, everything, find_changes
+from codecompass.scan.git_failures import explained
 from codecompass.scan.git_repository import GitCancelled, GitError, GitRepository
 from codecompass.scan.git_revisions import WORKING_TREE, NamedCommit, Side, default_base, named_side, repository_of
 from codecompass.scan.walk import ScanCancelled
@@ -173,9 +174,9 @@ def read_changed_since(
 
 
 def _cannot_compare(error: Exception, field: str) -> InvalidInput:
-    cause = str(error) or type(error).__name__
+    cause = explained(error) if isinstance(error, GitError) else f"{str(error) or type(error).__name__}."
     return InvalidInput(
-        f"git cannot compare here: {cause}. {hints.CHECK} says whether git works; "
+        f"git cannot compare here: {cause} {hints.CHECK} says whether git works; "
         "search_code and locate_symbol still answer without a comparison.",
         field=field,
     )

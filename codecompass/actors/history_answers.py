@@ -22,6 +22,7 @@ from codecompass.query.excerpts import shortened
 from codecompass.query.filters import chosen_paths
 from codecompass.query.path_globs import relative_to_root
 from codecompass.scan.git_commit_search import CommitSearch, FoundCommit, FoundLine, search_commits
+from codecompass.scan.git_failures import explained
 from codecompass.scan.git_repository import GitError, GitTimedOut, head_of
 from codecompass.scan.git_revisions import NamedCommit, repository_of, resolve_commit
 from codecompass.scan.git_roots import ANYWHERE, GitRoots
@@ -85,8 +86,8 @@ def answer_from_history(
         ) from error
     except GitError as error:
         raise InvalidInput(
-            f"git cannot search commits here: {error}. {hints.CHECK} says whether git works; without {field}, search_code "
-            "answers from the files.",
+            f"git cannot search commits here: {explained(error)} {hints.CHECK} says whether git works; without {field}, "
+            "search_code answers from the files.",
             field="query",
         ) from error
     shown = found.commits[request.offset : end]

@@ -22,7 +22,7 @@ from codecompass.actors.messages import Query
 from codecompass.actors.question import Question
 from codecompass.actors.tools import Tools
 from codecompass.actors.tree_comparison import Comparison, TreeComparison
-from codecompass.errors import DeadlineExceeded, IndexDamaged
+from codecompass.errors import DeadlineExceeded, IndexDamaged, StoreRefused
 from codecompass.jobs import Interruption
 from codecompass.log import get_logger
 from codecompass.protocol.job_views import active_job, ended_job
@@ -104,6 +104,8 @@ class AnswerContext(Struct, frozen=True, kw_only=True):
     """Files known to have changed since, for an answer that is not compared with the tree."""
     refusal: str = ""
     """Why changes cannot be indexed; empty if they can."""
+    refused: StoreRefused | None = None
+    """Why no index can be made; None if one can, or is there."""
 
 
 class IndexAnswers:
@@ -256,7 +258,7 @@ class TreeStatus(TreeIndex, frozen=True, kw_only=True):
         require_ref(question.request.ref, ref)
         known = replace(_known(context), ref=ref, schema_version=context.index.schema_version, jobs=self.jobs)
         if snapshot is None:
-            return known
+            return known.warned(context.refusal)
         if self.vectors is not None:
             known = replace(known, semantic=self.vectors.report(snapshot))
         if not context.refusal:

@@ -18,7 +18,7 @@ from codecompass.actors.known_index import KnownIndex
 from codecompass.actors.messages import StartJob
 from codecompass.actors.tracking import ChangeTracker
 from codecompass.actors.workbench import Workbench
-from codecompass.errors import CodeCompassError, FileSystemUnresponsive, IndexInProgress, WorkspaceBusy
+from codecompass.errors import CodeCompassError, FileSystemUnresponsive, IndexInProgress, StoreRefused, WorkspaceBusy
 from codecompass.jobs import JobStatus
 from codecompass.scan.git_revisions import NamedCommit
 from codecompass.store.job_log import new_job_id
@@ -40,8 +40,8 @@ class JobQueue:
     """The jobs of one workspace. All but `wait_progress` is synchronous. `nursery` is the incarnation's, whose end ends all jobs.
 
     `last` is the last job that was visible or failed, `failure` its error. `found_nothing`: the last run, which took
-    `last_run_seconds`, had nothing to index. `remember` is called with each new job, `announce` after each transition. `commit`
-    is what the jobs index, None for the working tree.
+    `last_run_seconds`, had nothing to index; `scan_warnings` are those of the last whole scan. `remember` is called with each new
+    job, `announce` after each transition. `commit` is what the jobs index, None for the working tree.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class JobQueue:
     ) -> None:
         self.last: JobState | None = None
         self.failure: CodeCompassError | None = None
+        self.scan_warnings: tuple[str, ...] = ()
         self.last_run_seconds = 0.0
         self.found_nothing = False
         self._commit = commit
@@ -147,6 +148,14 @@ class JobQueue:
         """Whether the project is registered no longer, because its first index came to nothing."""
         tree = self._bench.tree
         return tree is not None and tree.is_forgotten(self._project())
+
+    @property
+    def refused(self) -> StoreRefused | None:
+        """Why nothing can be written: the last job failed of that, or the project cannot even be registered; None otherwise."""
+        if isinstance(self.failure, StoreRefused):
+            return self.failure
+        tree = self._bench.tree
+        return None if tree is None else tree.refusal(self._project())
 
     def ensure_job(self, cause: str) -> None:
         """Makes sure that a job covers the changes seen so far: starts one now, or after the running one.
@@ -244,6 +253,8 @@ class JobQueue:
     async def _end(self, run: JobRun, seconds: float) -> None:
         ending = run.ending
         is_published = ending.status == "published"
+        if ending.report is not None and not ending.report.is_partial_scan:
+            self.scan_warnings = ending.report.warnings
         if is_published and self._index.on_disk.interruption is not None:
             # A success makes up for interrupted jobs, even with nothing left to do: it has to be recorded.
             run.show()

@@ -58,6 +58,10 @@ class WorkspaceObservation(Struct, frozen=True, kw_only=True):
     """How often its actor was restarted after a crash, in this process."""
     last_error: str = ""
     """The last crash: type and message."""
+    scan_warnings: tuple[str, ...] = ()
+    """What the last scan of the whole tree could not find out, such as what git tracks."""
+    refusal: str = ""
+    """Why the project cannot be registered and so not be indexed; empty if it is."""
     queued: int = 0
     """Requests in its mailbox."""
     in_flight: int = 0

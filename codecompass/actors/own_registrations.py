@@ -6,6 +6,9 @@ cancelled is forgotten: nothing of it is left.
                                               failure are answered as before, but register nothing and start no job
                                         `--> register, by the first question after the pause, or by whoever orders an index
 
+One that cannot even be registered, because the disk is full or the like, is assumed: answered from its files, and registered by
+the first question that finds the registry writable.
+
 Never forgotten: what a person has registered, named or grouped, also meanwhile, what another process is indexing, and anything
 of which something was published.
 """
@@ -19,10 +22,10 @@ import trio
 from msgspec import Struct
 
 from codecompass.actors.async_registry import AsyncRegistry
-from codecompass.errors import CodeCompassError
+from codecompass.errors import CodeCompassError, StoreRefused
 from codecompass.store.housekeeping import is_published, remove_project
 from codecompass.store.layout import HomeLayout
-from codecompass.store.registry import Project, Registry
+from codecompass.store.registry import Project, Registry, assumed_project
 from codecompass.units import SECONDS
 
 KEPT_FORGOTTEN: Final = 64
@@ -33,10 +36,14 @@ STOP_SECONDS: Final = 2 * SECONDS
 
 
 class _Forgotten(Struct, frozen=True):
-    """The entry of a forgotten project. Until `paused_until`, by the event loop's clock, questions do not register it again."""
+    """The entry of a forgotten project. Until `paused_until`, by the event loop's clock, questions do not register it again.
+
+    `refused` is why it could not be registered at all; None if it was.
+    """
 
     project: Project
     paused_until: float
+    refused: StoreRefused | None = None
 
 
 class OwnRegistrations:
@@ -61,6 +68,22 @@ class OwnRegistrations:
         if is_new:
             self._unfinished[project.project_id] = project
         return project
+
+    def assume(self, root: Path, refused: StoreRefused, *, auto_discovered: bool) -> Project:
+        """Returns an entry for a project that the registry has no room for, so that questions are answered from its files. It
+        counts as forgotten: no job starts for it, and the next question tries to register it again."""
+        project = assumed_project(root, auto_discovered=auto_discovered)
+        known = self._forgotten.get(project.project_id)
+        project = project if known is None else known.project
+        if known is None or known.refused is None:
+            self._log.warning("project_not_registered", root=str(root), cause=refused.message)
+        self._keep(_Forgotten(project, float("-inf"), refused))
+        return project
+
+    def refusal(self, project: Project) -> StoreRefused | None:
+        """Returns why this entry of a project could not be registered; None if it could."""
+        found = self._forgotten.get(project.project_id)
+        return None if found is None or found.project.created_at != project.created_at else found.refused
 
     def is_forgotten(self, project: Project) -> bool:
         """Whether this entry of a project was removed. No job may start for it: its index would belong to no project."""
@@ -90,12 +113,15 @@ class OwnRegistrations:
             return False
         if is_gone:
             del self._unfinished[project_id]
-            self._forgotten[project_id] = _Forgotten(project, paused_until)
-            self._forgotten.move_to_end(project_id)
-            while len(self._forgotten) > KEPT_FORGOTTEN:
-                self._forgotten.popitem(last=False)
+            self._keep(_Forgotten(project, paused_until))
             self._log.info("project_forgotten", project=project_id, root=str(project.root))
         return is_gone
+
+    def _keep(self, forgotten: _Forgotten) -> None:
+        self._forgotten[forgotten.project.project_id] = forgotten
+        self._forgotten.move_to_end(forgotten.project.project_id)
+        while len(self._forgotten) > KEPT_FORGOTTEN:
+            self._forgotten.popitem(last=False)
 
     async def restore(self, project_id: str) -> None:
         """Registers a forgotten project again, for a job that was ordered while it was being removed. Never fails."""

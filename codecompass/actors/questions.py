@@ -3,6 +3,7 @@
     no index        -> start a job; wait until all text can be searched, at most `first_answer_wait`
     no symbols yet  -> wait for them if the answer needs them; else briefly, and only if they are expected in time
     a long wait     -> read the files that the question needs beside it, and answer from them if the index is not there first
+    no room for one -> answer from the files, and say what keeps the index from being written
     changes pending -> wait until they are indexed, at most `freshness_wait`; the answer names those that are left
 
 A generation without symbols holds the text of every file: a first index publishes nothing earlier (ADR 0009). What is read
@@ -74,6 +75,9 @@ PATIENCE_SHARE: Final = 0.25
 GRACE_SECONDS: Final = 5 * SECONDS
 """How much longer files may be read than the question waits for the index, at most as long as it waits."""
 
+LEAST_READING_SECONDS: Final = 5 * SECONDS
+"""How long files may be read at least if they alone can answer, because no index can be written."""
+
 
 class Questions:
     """Answers any number of questions at a time. `opened` is set once the index has been inspected."""
@@ -107,7 +111,8 @@ class Questions:
             return "indexing"
         if meta is not None:
             return "ready"
-        return "failed" if jobs.last is not None and jobs.last.status == "failed" else "not_indexed"
+        has_failed = jobs.refused is not None or (jobs.last is not None and jobs.last.status == "failed")
+        return "failed" if has_failed else "not_indexed"
 
     async def reply(self, query: Query) -> Reply:
         """Returns the answer. Raises a CodeCompassError if that is the answer."""
@@ -203,6 +208,8 @@ class Questions:
                 nursery.cancel_scope.cancel()
             except (IndexNotReady, IndexIncompatible, WorkspaceBusy) as error:
                 failure = error
+                if self._jobs.refused is not None:
+                    nursery.cancel_scope.cancel()
                 nursery.cancel_scope.deadline = min(trio.current_time() + min(GRACE_SECONDS, wait), ends_at)
                 is_over.set()
             except CodeCompassError as error:
@@ -211,6 +218,9 @@ class Questions:
         if self._can_answer(query):
             self._lacking_since = float("inf")
             return None
+        if self._jobs.refused is not None and (found is None or failure is not None):
+            # Read again with that cause, which the answer names; what was read so far is kept.
+            found = await self._read(query, policy, trio.current_time() + max(LEAST_READING_SECONDS, wait), ends_at)
         if found is None:
             assert failure is not None
             raise failure
@@ -320,6 +330,8 @@ class Questions:
     def _unfinished(self, *, has_text: bool) -> CodeCompassError:
         """Returns the error for an index that was not ready in time: how far its job is, or why the last one failed."""
         jobs = self._jobs
+        if not jobs.is_running and jobs.refused is not None and jobs.failure is None:
+            return jobs.refused
         if not jobs.is_running and jobs.last is not None and jobs.failure is not None:
             return failed_error(jobs.last, jobs.failure, is_forgotten=jobs.is_forgotten)
         return not_ready(jobs.active, has_text=has_text, schema_status=self._index.on_disk.schema_status)
@@ -327,16 +339,20 @@ class Questions:
     def _context(
         self, freshness: FreshnessStatus, policy: FreshnessPolicy, ends_at: float = inf, *, is_first: bool = False
     ) -> AnswerContext:
+        refused = self._jobs.refused if self._index.meta is None or self._index.lacks_symbols else None
+        failure = refused or self._jobs.failure
+        is_unwritable = isinstance(failure, PermissionDenied)
         return AnswerContext(
             index=self._index.on_disk,
             freshness=freshness,
             # The status when the text could be searched, even if a small workspace is complete by now.
-            indexing="indexing" if is_first else self.indexing_status,
+            indexing="indexing" if is_first and refused is None else self.indexing_status,
             active_job=self._jobs.active,
             last_job=self._jobs.last,
             policy=policy,
             is_first=is_first,
             ends_at=ends_at,
             changed_files=self._freshness.changed_files,
-            refusal=cannot_update(self._jobs.failure) if isinstance(self._jobs.failure, PermissionDenied) else "",
+            refusal=cannot_update(failure, has_index=self._index.meta is not None) if is_unwritable and failure else "",
+            refused=refused,
         )

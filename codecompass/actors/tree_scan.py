@@ -22,6 +22,7 @@ from codecompass.actors.job_state import WatchList
 from codecompass.errors import RefNotIndexed
 from codecompass.identity import ObjectFormat
 from codecompass.scan.checkout import LOCK_PATIENCE_SECONDS, Checkout, read_checkout
+from codecompass.scan.git_failures import explained
 from codecompass.scan.git_index import GitBlobs, read_git_blobs
 from codecompass.scan.git_repository import GitError, bare_repository_at, find_repository, object_format, read_head
 from codecompass.scan.git_revisions import NamedCommit, resolve_commit
@@ -79,7 +80,7 @@ def _bare_head(root: str, roots: GitRoots) -> BareHead | None:
     try:
         return BareHead(resolve_commit(repository, "HEAD"), read_head(root, roots).ref)
     except GitError as error:
-        raise RefNotIndexed(f"HEAD of this bare repository cannot be read: {error}. git fsck shows what is wrong.") from error
+        raise RefNotIndexed(f"HEAD of this bare repository cannot be read: {explained(error)}") from error
 
 
 class TreeScan:

@@ -21,6 +21,7 @@ from codecompass.errors import (
     InternalError,
     InvalidInput,
     PermissionDenied,
+    StoreRefused,
 )
 from codecompass.protocol.replies import LocateSymbolReply, Reply, SearchCodeReply
 from codecompass.query.options import QueryOptions
@@ -53,9 +54,20 @@ AskFiles = Callable[[WorkspaceIndex, Question, QueryOptions], Awaitable[Reply]]
 
 
 async def answer_unindexed(
-    project: Project, files: UnindexedFiles, question: Question, deadline: float, options_of: OptionsOf, ask_files: AskFiles
+    project: Project,
+    files: UnindexedFiles,
+    question: Question,
+    deadline: float,
+    options_of: OptionsOf,
+    ask_files: AskFiles,
+    refused: StoreRefused | None = None,
 ) -> UnindexedAnswer | None:
-    """Returns the answer from what can be read of the files before `deadline`; see `IndexWorkbench.answer_unindexed`."""
+    """Returns the answer from what can be read of the files before `deadline`; see `IndexWorkbench.answer_unindexed`.
+
+    `refused` is why no index can be made, None while one is being made.
+    """
+    if refused is not None:
+        files.expect_no_job()
     found: UnindexedAnswer | None = None
     known: Coverage | None = None
     try:
@@ -66,7 +78,7 @@ async def answer_unindexed(
             # What is read stays, so that reading again gets further than a time that was too short.
             while (read := await files.read(sought, deadline)) is not None and read[1] != known:
                 index, known = read
-                asked = replace(question, warnings=(*question.warnings, known.warning))
+                asked = replace(question, warnings=(*question.warnings, known.warning(refused)))
                 found = await _answer(ask_files(index, asked, options), known, sought)
                 if known.is_whole or (found is not None and found.is_sure):
                     break

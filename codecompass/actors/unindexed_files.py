@@ -17,12 +17,15 @@ from typing import Final, Self
 import trio
 from msgspec import Struct
 
+from codecompass import hints
 from codecompass.actors.file_pipeline import FilePipeline, grouped, open_writer
 from codecompass.actors.index_limits import IndexLimits
 from codecompass.actors.job_state import ProgressMeter
 from codecompass.actors.tree_comparison import TreeComparison
 from codecompass.actors.tree_scan import SCAN_PATIENCE_SECONDS
 from codecompass.actors.worker_pool import WorkerPool, default_pool_size
+from codecompass.errors import StoreRefused
+from codecompass.formatting import size
 from codecompass.languages.detect import language_of
 from codecompass.languages.ecosystems import is_configuration
 from codecompass.nurseries import open_nursery
@@ -80,7 +83,18 @@ MAX_CONFIGURATION_BYTES: Final = 200 * KIB
 """Files that say how modules are named, for the imports by which uses are bound."""
 
 SCAN_TRUSTED_SECONDS: Final = 15 * SECONDS
-"""How long a list of files counts, be it a job's or an own one."""
+"""How long a list of files counts, be it a job's or an own one, while an index is being made."""
+
+ALONE_TRUSTED_SECONDS: Final = 1 * SECONDS
+"""The same if no index can be made: then nothing but another list finds new files."""
+
+PLACE_BYTES: Final = 64 * MIB
+"""Free space that the temporary index should find: a few times what is read before reading begins anew."""
+
+LEAST_INDEX_BYTES: Final = 20 * MIB
+INDEX_SHARE: Final = 2.0
+"""How much free space is recommended for an index: at least, and as a share of the source. An index takes as much as the source
+(docs/performance.md), while it is made some more."""
 
 
 class Coverage(Struct, frozen=True, kw_only=True):
@@ -90,6 +104,8 @@ class Coverage(Struct, frozen=True, kw_only=True):
     n_probed: int
     n_wanted: int
     n_read: int
+    n_bytes: int = 0
+    """Bytes of all files."""
     holds_name: bool
     """Whether one of the files that were read holds the text that matters most, as written."""
 
@@ -98,12 +114,20 @@ class Coverage(Struct, frozen=True, kw_only=True):
         """Whether every file that may matter was read."""
         return self.n_probed >= self.n_files and self.n_read >= self.n_wanted
 
-    @property
-    def warning(self) -> str:
-        """What the answer says of this."""
+    def warning(self, refused: StoreRefused | None = None) -> str:
+        """Returns what the answer says of this; `refused` is why no index can be made, None while one is being made."""
         n_files = f"all {self.n_files:,}" if self.n_probed >= self.n_files else f"{self.n_probed:,} of {self.n_files:,}"
         read = "" if self.n_read >= self.n_wanted else f", of which the best {self.n_read:,} of {self.n_wanted:,} were read"
-        return f"still indexing: answered from a scan of {n_files} files{read}. Call again for an answer from the index"
+        scanned = f"answered from a scan of {n_files} files{read}"
+        if refused is None:
+            return f"still indexing: {scanned}. Call again for an answer from the index"
+        cause, path, remedy = (refused.data.get(name, "") for name in ("cause", "path", "suggested_action"))
+        if refused.data.get("lacks_space"):
+            needed = max(LEAST_INDEX_BYTES, INDEX_SHARE * self.n_bytes)
+            remedy = str(remedy).replace("free disk space", f"free about {size(int(needed))}", 1)
+        return (
+            f"the index cannot be made ({cause}: {path}); {scanned}. {hints.ASK}{remedy}; the next question then makes the index"
+        )
 
 
 class _Listing(Struct, frozen=True):
@@ -141,6 +165,7 @@ class UnindexedFiles:
         self._unused = trio.Event()
         self._is_ending = False
         self._has_place = False
+        self._is_alone = False
         self._given_way = 0.0
         self._noted_at = float("inf")
 
@@ -148,8 +173,15 @@ class UnindexedFiles:
         """Notes the files that a job has just listed, so that they are not listed again."""
         self._listing = _Listing(found.files, time.monotonic())
         self._listed_by_job.set()
-        self._is_ending = False
+        self._is_ending = self._is_alone = False
         self._given_way, self._noted_at = 0.0, trio.current_time()
+
+    def expect_no_job(self) -> None:
+        """Notes that no index can be made: nobody waits for the files that a job lists, and what one has listed is dropped."""
+        if not self._is_alone:
+            self._listing = None
+        self._is_alone = True
+        self._listed_by_job.set()
 
     async def give_way(self) -> None:
         """Waits while a question is answered from here, for a job of the same workspace: both share the processors.
@@ -231,7 +263,8 @@ class UnindexedFiles:
             with trio.move_on_after(LISTING_SECONDS):
                 await self._listed_by_job.wait()
         listing = self._listing
-        if listing is None or time.monotonic() - listing.at > SCAN_TRUSTED_SECONDS:
+        trusted_seconds = ALONE_TRUSTED_SECONDS if self._is_alone else SCAN_TRUSTED_SECONDS
+        if listing is None or time.monotonic() - listing.at > trusted_seconds:
             found = await self._comparison.run_on_tree(
                 lambda call: scan(root, rules, is_cancelled=call.is_over), patience=SCAN_PATIENCE_SECONDS
             )
@@ -264,6 +297,7 @@ class UnindexedFiles:
             n_probed=len(levels) if names or words else len(tree.files),
             n_wanted=order.n_wanted,
             n_read=min(n_read, len(chosen)),
+            n_bytes=sum(file.size for file in tree.files),
             holds_name=bool(names) and any(held and held[0] >= AS_WRITTEN for held in map(levels.get, order.numbers[:n_read])),
         )
 
@@ -339,7 +373,7 @@ class UnindexedFiles:
         self._has_place = True
         self._named = None
         self._read_before.clear()
-        root = self._place.enter_context(temporary_directory()) / "projects" / self._project.project_id
+        root = self._place.enter_context(temporary_directory(PLACE_BYTES)) / "projects" / self._project.project_id
         make_private_directory(root)
         return ProjectLayout(root), True
 

@@ -26,7 +26,7 @@ from codecompass.actors.tree_scan import SCAN_PATIENCE_SECONDS, JobMemory
 from codecompass.actors.unindexed_answers import UnindexedAnswer, answer_unindexed
 from codecompass.actors.unindexed_files import UnindexedFiles
 from codecompass.actors.watching.changes import WatchedChanges
-from codecompass.errors import IndexInProgress
+from codecompass.errors import IndexInProgress, StoreRefused
 from codecompass.jobs import Progress
 from codecompass.memory import release_memory
 from codecompass.protocol.replies import Reply
@@ -86,6 +86,7 @@ class TreeWork(Protocol):
     async def forget(self, paused_until: float) -> bool: ...
     async def restore(self) -> None: ...
     def is_forgotten(self, project: Project) -> bool: ...
+    def refusal(self, project: Project) -> StoreRefused | None: ...
     @property
     def makes_vectors(self) -> bool: ...
     async def make_vectors(self) -> bool: ...
@@ -145,9 +146,12 @@ class IndexWorkbench:
         answers = self._answers
 
         async def ask_files(index: WorkspaceIndex, asked: Question, options: QueryOptions) -> Reply:
-            return await answers.answer_from(index, asked, context, options)
+            return await answers.answer_from(index, asked, standing, options)
 
-        return await answer_unindexed(self._project, self._unindexed, query, deadline, answers.options, ask_files)
+        files, refused = self._unindexed, context.refused
+        # The warning of an answer from the files says the same, and more.
+        standing = context if refused is None else replace(context, refusal="")
+        return await answer_unindexed(self._project, files, query, deadline, answers.options, ask_files, refused)
 
     async def index(self, order: JobOrder, on_progress: Callable[[Progress], None], on_published: Published) -> JobReport:
         """Runs a job. Raises the same errors as `IndexJob.run`."""
@@ -155,6 +159,10 @@ class IndexWorkbench:
             report = await self._run_job(order, on_progress, on_published)
         except IndexInProgress:
             # Another process makes the index: questions go on reading files.
+            raise
+        except StoreRefused:
+            # So they do if nobody can make it.
+            self._unindexed.expect_no_job()
             raise
         except BaseException:
             await self._unindexed.close()
@@ -243,6 +251,10 @@ class IndexWorkbench:
         """Registers the forgotten project again."""
         assert self._registrations is not None
         await self._registrations.restore(self._project.project_id)
+
+    def refusal(self, project: Project) -> StoreRefused | None:
+        """Returns why this entry of the project could not be registered; see `OwnRegistrations.refusal`."""
+        return None if self._registrations is None else self._registrations.refusal(project)
 
     def is_forgotten(self, project: Project) -> bool:
         """Whether this entry of the project was removed by `forget`."""

@@ -267,6 +267,8 @@ class _WorkspaceActor:
                 interruption=index.interruption,
                 is_watched=self._changes.is_exact,
                 is_working=jobs.is_running,
+                scan_warnings=jobs.scan_warnings,
+                refusal="" if jobs.refused is None else jobs.refused.message,
                 semantic="" if self._embedding is None else self._embedding.state,
             )
         )

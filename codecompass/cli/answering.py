@@ -1,6 +1,6 @@
 """Answers a question on the command line: of one project, once its index is ready (`readiness.py`), or of several.
 
-While another process makes a first index, the files themselves answer (`unindexed.py`).
+While another process makes a first index, or if none can be written, the files themselves answer (`unindexed.py`).
 """
 
 from collections.abc import Callable, Mapping
@@ -15,9 +15,9 @@ from codecompass.actors.answering import depends_on_history, is_about_difference
 from codecompass.actors.asking import QueryContext, Standing, StoredIndex, TimeLimit, ask, query_settings
 from codecompass.actors.question import QueryRequest, Question
 from codecompass.cli.invocation import Invocation
-from codecompass.cli.readiness import asked_project, ready_index
+from codecompass.cli.readiness import Asked, ComparedIndex, asked_project, ready_index
 from codecompass.cli.semantic import meaning_of
-from codecompass.errors import IndexNotReady, InvalidInput, error_of
+from codecompass.errors import IndexNotReady, InvalidInput, StoreRefused, error_of
 from codecompass.identity import project_id
 from codecompass.protocol.decode import decode
 from codecompass.protocol.metadata import AnswerState
@@ -62,25 +62,26 @@ def answer(
     assert isinstance(request, request_type)
     question = Question(request=request, warnings=decoded.warnings, names_project=options.project_id is not None)
     run = partial(query, request)
-    with asked_project(invocation, request) as asked:
-        project, settings = asked.project, asked.settings
-        if asked.commit is not None:
-            return Answer(_reply_about(invocation, project, asked.commit, settings, question, run), project)
-        index = WorkspaceIndex(asked.layout, project.project_id)
-        patience, is_strict = asked.patience, asked.policy == "strict"
-        whole = patience.first_answer_wait
-        try:
-            tree = ready_index(asked, index, whole if is_strict else min(whole, patience.files_answer_after))
-        except IndexNotReady:
-            if is_strict:
-                raise
-            from codecompass.cli.unindexed import reply_from_files  # loads the event loop and what runs workers
-
-            reply = reply_from_files(invocation, project, settings, question, run, whole)
-            if reply is not None:
-                return Answer(reply, project)
-            tree = ready_index(asked, index, whole)
-        asked.note_use()
+    asked: Asked | None = None
+    try:
+        with asked_project(invocation, request) as asked:
+            project, settings = asked.project, asked.settings
+            if asked.commit is not None:
+                return Answer(_reply_about(invocation, project, asked.commit, settings, question, run), project)
+            index = WorkspaceIndex(asked.layout, project.project_id)
+            found = _ready_or_read(asked, index, question, run)
+            if not isinstance(found, ComparedIndex):
+                return Answer(found, project)
+            tree = found
+            asked.note_use()
+    except StoreRefused as refused:
+        # Raised in the block, so that nothing stays registered that has no index.
+        if asked is None or asked.commit is not None or asked.policy == "strict":
+            raise
+        reply = _from_files(asked, question, run, refused)
+        if reply is None:
+            raise
+        return Answer(reply, asked.project)
     try:
         meaning = meaning_of(invocation, index, request)
         tunables = options_here(invocation, question, project.root, settings)
@@ -89,6 +90,33 @@ def answer(
         return Answer(ask(tree, question, tunables, time_for(request, settings), run), project)
     finally:
         index.close()
+
+
+def _ready_or_read(
+    asked: Asked, index: WorkspaceIndex, question: Question, query: Callable[[QueryContext], ReplyT]
+) -> ComparedIndex | ReplyT:
+    """Returns the index once it is ready, or the reply of the files themselves if another process takes long to make it.
+
+    Raises what `ready_index` raises."""
+    patience, is_strict = asked.patience, asked.policy == "strict"
+    whole = patience.first_answer_wait
+    try:
+        return ready_index(asked, index, whole if is_strict else min(whole, patience.files_answer_after))
+    except IndexNotReady:
+        if is_strict:
+            raise
+    reply = _from_files(asked, question, query)
+    return ready_index(asked, index, whole) if reply is None else reply
+
+
+def _from_files(
+    asked: Asked, question: Question, query: Callable[[QueryContext], ReplyT], refused: StoreRefused | None = None
+) -> ReplyT | None:
+    """Returns what `reply_from_files` does."""
+    from codecompass.cli.unindexed import reply_from_files  # loads the event loop and what runs workers
+
+    seconds = asked.patience.first_answer_wait
+    return reply_from_files(asked.invocation, asked.project, asked.settings, question, query, seconds, refused)
 
 
 def _reply_about(

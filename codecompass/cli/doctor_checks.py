@@ -22,10 +22,15 @@ from codecompass.cli.json_output import Check, Status
 from codecompass.cli.organisation import organisation_check
 from codecompass.cli.semantic import semantic_check, sent_texts_check
 from codecompass.errors import CodeCompassError, IndexDamaged
-from codecompass.scan.git_process import GitError, git_command, run_process
-from codecompass.store.filesystem import disk_usage, filesystem_of
+from codecompass.hints import for_people
+from codecompass.scan.git_failures import explained
+from codecompass.scan.git_process import GitError, GitNotStarted, git_command, run_process
+from codecompass.scan.git_repository import find_repository, why_not
+from codecompass.scan.git_revisions import require_usable
+from codecompass.scan.git_roots import ANYWHERE
+from codecompass.store.filesystem import FULL_DISK_BYTES, disk_usage, filesystem_of
 from codecompass.store.housekeeping import over_quota
-from codecompass.store.layout import HomeLayout
+from codecompass.store.layout import HomeLayout, not_writable
 from codecompass.store.registry import Project, open_registry
 from codecompass.units import GIB, KIB, MIB
 from codecompass.worker.messages import Batch, FileSymbols, FileTask, decode_answers, encode_frame
@@ -35,11 +40,11 @@ GRAMMAR_PACK: Final = "tree-sitter-language-pack"
 _MODULES: Final = {"google-re2": "re2", "tree-sitter": "tree_sitter"}
 
 LOW_DISK_BYTES: Final = 1 * GIB
-FULL_DISK_BYTES: Final = 100 * MIB
 MIN_WATCHES: Final = 65_536
 MIN_WATCH_INSTANCES: Final = 128
 MIN_OPEN_FILES: Final = 1024
 PROBE_DEADLINE_SECONDS: Final = 20.0
+PROBE_BYTES: Final = 64 * KIB
 MAX_VERSION_BYTES: Final = 1 * KIB
 INOTIFY: Final = Path("/proc/sys/fs/inotify")
 
@@ -80,6 +85,9 @@ def run_checks(invocation: Invocation, *, asks_endpoint: bool = False) -> Iterat
         own = _guarded("project settings", lambda project=project: _project_settings(invocation, project))  # type: ignore[misc]
         if own.status != "ok":
             yield own
+        used = _guarded("repository", lambda project=project: _repository(project))  # type: ignore[misc]
+        if used.status != "ok":
+            yield used
         yield _guarded("project", lambda project=project: _project(home, project))  # type: ignore[misc]
         yield from sent_texts_check(invocation, project)
 
@@ -88,7 +96,7 @@ def _guarded(name: str, check: Callable[[], Check]) -> Check:
     try:
         return check()
     except CodeCompassError as error:
-        return Check(name, "fail", error.message, str(error.data.get("remediation", "")))
+        return Check(name, "fail", for_people(error.message), str(error.data.get("remediation", "")))
     except Exception as error:  # noqa: BLE001 - a broken installation may raise anything, and finding that is the purpose
         return Check(name, "fail", f"{type(error).__name__}: {error}", "reinstall: pip install --force-reinstall codecompass")
 
@@ -168,11 +176,12 @@ def _git() -> Check:
         output = run_process(
             git_command("--version"), deadline_seconds=PROBE_DEADLINE_SECONDS, max_output_bytes=MAX_VERSION_BYTES
         )
-    except GitError:
+    except GitError as error:
         return Check(
             "git",
             "warn",
-            "git cannot be run, so files that git tracks but a rule ignores are left out",
+            f"{for_people(explained(error))} Without it, files that git tracks but a rule ignores are left out, and nothing is "
+            "known of other refs, of changes and of history",
             "install git and have it on the PATH",
         )
     return Check("git", "ok", output.decode("utf-8", "replace").strip().removeprefix("git version "))
@@ -182,15 +191,13 @@ def _data_directory(home: HomeLayout) -> Check:
     name, root = "data directory", home.root
     existing = _existing(root)
     try:
-        with tempfile.NamedTemporaryFile(prefix=".doctor-", dir=existing):
-            pass
+        with tempfile.NamedTemporaryFile(prefix=".doctor-", dir=existing) as probe:
+            # An empty file takes no space, and counts for no quota.
+            probe.write(bytes(PROBE_BYTES))
+            probe.flush()
     except OSError as error:
-        return Check(
-            name,
-            "fail",
-            f"{existing} cannot be written: {error.strerror}",
-            "make it writable, or set CODECOMPASS_HOME to another place",
-        )
+        remedy = str(not_writable(existing, error).data["suggested_action"])
+        return Check(name, "fail", f"{existing} cannot be written: {error.strerror}", remedy)
     if existing != root:
         return Check(name, "ok", f"{root} (made when first needed)")
     mode = stat.S_IMODE(root.stat().st_mode)
@@ -299,6 +306,23 @@ def _project_settings(invocation: Invocation, project: Project) -> Check:
     if refused:
         return Check(name, "warn", " ".join(refused), "codecompass config show --workspace " + path)
     return Check(name, "ok", f"{path}: used as written")
+
+
+def _repository(project: Project) -> Check:
+    """Checks whether git answers about the repository of a project, if that is in one."""
+    name, path = "repository", os.path.realpath(project.root)
+    reason = why_not(path, ANYWHERE)
+    if reason:
+        return Check(name, "warn", f"{path}: git is not used: {reason}", "make it readable")
+    repository = find_repository(path)
+    try:
+        if repository is not None:
+            require_usable(repository)
+    except GitNotStarted:
+        pass  # reported by the check of git
+    except GitError as error:
+        return Check(name, "warn", f"{path}: {for_people(explained(error))}", "see what git status says there")
+    return Check(name, "ok", f"{path}: git answers")
 
 
 def _project(home: HomeLayout, project: Project) -> Check:

@@ -95,7 +95,7 @@ def asked_project(invocation: Invocation, request: QueryRequest) -> Iterator[Ask
     with invocation.registry() as registry:
         choice = choose(registry, invocation.options)
         with forgotten_if_unfinished(invocation, registry, choice):
-            project = project_for_question(invocation, registry, choice)
+            project = project_for_question(invocation, registry, choice, may_assume=True)
             settings = invocation.settings_for(project.root)
             named = asked_ref(request)
             yield Asked(invocation, registry, request, project, settings, None if named is None else _commit(project, named))

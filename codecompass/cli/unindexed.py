@@ -1,4 +1,5 @@
-"""Answers a question on the command line from the project's files, while another process makes its first index."""
+"""Answers a question on the command line from the project's files, while another process makes its first index, or if none can
+be written."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -19,7 +20,7 @@ from codecompass.actors.unindexed_files import UnindexedFiles
 from codecompass.actors.worker_pool import default_pool_size, open_worker_pool
 from codecompass.cli.answering import ReplyT, time_for
 from codecompass.cli.invocation import Invocation
-from codecompass.errors import CodeCompassError
+from codecompass.errors import CodeCompassError, StoreRefused
 from codecompass.protocol.replies import Reply
 from codecompass.query.options import QueryOptions
 from codecompass.scan.git_revisions import NamedCommit
@@ -39,8 +40,10 @@ def reply_from_files(
     question: Question,
     query: Callable[[QueryContext], ReplyT],
     seconds: float,
+    refused: StoreRefused | None = None,
 ) -> ReplyT | None:
-    """Returns the reply of `query` from the files themselves, read within `seconds`; None if they leave doubt.
+    """Returns the reply of `query` from the files themselves, read within `seconds`; None if they leave doubt. If no index can be
+    written, `refused` is why: then the reply says so, and leaves doubt where no file answers.
 
     Raises the error that is the answer, and FileSystemUnresponsive, PermissionDenied or InternalError if they cannot be read.
     """
@@ -53,6 +56,8 @@ def reply_from_files(
 
     async def ask_files(index: WorkspaceIndex, asked: Question, options: QueryOptions) -> Reply:
         known = Standing(is_partial=True, freshness="syncing", indexing="indexing")
+        if refused is not None:
+            known = replace(known, indexing="failed", schema_status="not_indexed")
         with index.snapshot() as snapshot:
             # Generations are numbered in the project's own index.
             unnumbered = replace(snapshot, generation=0)
@@ -65,12 +70,13 @@ def reply_from_files(
         files = UnindexedFiles(project, comparison)
         try:
             files.note_scan(await comparison.run_on_tree(lambda call: _listed(project.root, call, settings)))
-            return await answer_unindexed(project, files, question, trio.current_time() + seconds, options_of, ask_files)
+            deadline = trio.current_time() + seconds
+            return await answer_unindexed(project, files, question, deadline, options_of, ask_files, refused)
         finally:
             await files.close()
 
     found = trio.run(read)
-    if found is None or not found.is_sure:
+    if found is None or not (found.is_sure or refused is not None):
         return None
     if isinstance(found.reply, CodeCompassError):
         raise found.reply

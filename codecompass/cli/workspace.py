@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from codecompass.cli.invocation import GlobalOptions, Invocation
 from codecompass.cli.terminal import GONE_DIRECTORY, printable, working_directory
-from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound
+from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound, StoreRefused
 from codecompass.identity import ProjectId, canonical_root, project_id
 from codecompass.projects.detection import never_projects, project_root
 from codecompass.scan.roots import git_root_between, marked_root
@@ -28,7 +28,7 @@ from codecompass.store.index import WorkspaceIndex
 from codecompass.store.layout import ProjectLayout
 from codecompass.store.lock import is_locked
 from codecompass.store.project_names import NAMELESS, normalised_name
-from codecompass.store.registry import Project, Registry, schema_name
+from codecompass.store.registry import Project, Registry, assumed_project, schema_name
 
 if TYPE_CHECKING:
     from codecompass.projects.unmarked import Doubt
@@ -92,8 +92,9 @@ def choose_named(registry: Registry, named: str) -> Choice:
     return Choice(project.root, project)
 
 
-def project_for_question(invocation: Invocation, registry: Registry, choice: Choice) -> Project:
-    """Returns the project of a choice for a question, registering it if necessary.
+def project_for_question(invocation: Invocation, registry: Registry, choice: Choice, *, may_assume: bool = False) -> Project:
+    """Returns the project of a choice for a question, registering it if necessary; with `may_assume` an assumed entry if that
+    cannot be written.
 
     A directory that is probably not meant (see `doubt_about`) is registered only once the user has agreed, on a terminal. Raises
     ProjectNotFound if they do not or cannot be asked, and for a whole disk, home or system directory: only `codecompass index`
@@ -111,7 +112,13 @@ def project_for_question(invocation: Invocation, registry: Registry, choice: Cho
     doubt = doubt_about(root, roots, invocation.settings.index.max_unmarked_files)
     if doubt is not None and not _agrees(invocation, doubt):
         raise _not_indexed(root, f"it {doubt.reason}")
-    return registry.register(root)
+    try:
+        return registry.register(root)
+    except StoreRefused:
+        if not may_assume:
+            raise
+        # Its files are there to be asked; making the index tells why there is none.
+        return assumed_project(root, auto_discovered=False)
 
 
 @contextmanager

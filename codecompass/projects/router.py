@@ -5,7 +5,7 @@ registered here if the rules of the server allow it.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Final
@@ -19,7 +19,14 @@ from codecompass.actors.answering import is_touch_due
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.actors.own_registrations import OwnRegistrations
-from codecompass.errors import CodeCompassError, InvalidInput, ProjectNotFound, WorkspaceNotAllowed, WorkspaceNotRegistered
+from codecompass.errors import (
+    CodeCompassError,
+    InvalidInput,
+    ProjectNotFound,
+    StoreRefused,
+    WorkspaceNotAllowed,
+    WorkspaceNotRegistered,
+)
 from codecompass.identity import project_id
 from codecompass.projects.caller import Caller
 from codecompass.projects.detection import PROJECT_VARIABLES, RoutingRules, SourceName
@@ -106,11 +113,14 @@ class Router:
         for root in self._rules.pinned:
             named = await self._paths.resolve("--workspace", str(root))
             project = named.project
-            if project is None:
-                project = await self._registry.run(Registry.register, named.root)
-            if project.is_auto_discovered:
-                # A pinned workspace must not be evicted, by any server.
-                project = await self._registry.run(Registry.adopt, project.project_id, as_default=False)
+            try:
+                if project is None:
+                    project = await self._registry.run(Registry.register, named.root)
+                if project.is_auto_discovered:
+                    # A pinned workspace must not be evicted, by any server.
+                    project = await self._registry.run(Registry.adopt, project.project_id, as_default=False)
+            except StoreRefused as error:
+                project = project or self._own.assume(named.root, error, auto_discovered=False)
             projects.append(project)
         return tuple(projects)
 
@@ -373,7 +383,8 @@ class Router:
         if named.project is not None:
             return named.project
         if named.root in self._rules.pinned:
-            return await self._registry.run(Registry.register, named.root)
+            pinned = self._registry.run(Registry.register, named.root)
+            return await self._or_assumed(named.root, request, pinned, is_discovered=False)
         is_alone = caller.transport == "stdio"
         if named.root not in self._rules.never:
             # A directory inside of a project means that project, unless the directory itself is to be indexed.
@@ -381,19 +392,21 @@ class Router:
             root = named.root if named.marked is None or is_ordered else named.marked
             if named.is_evicted:
                 # An evicted workspace is known: it comes back, also at a server without --auto-workspace.
-                return await self._auto.admit(named.root, was_evicted=True)
+                return await self._or_assumed(named.root, request, self._auto.admit(named.root, was_evicted=True))
             if self._rules.auto_workspace and is_within(root, self._rules.allowed_roots):
                 if not is_ordered:
                     await self._require_undoubted(named)
-                return self._forgotten(root, request) or await self._auto.admit(root)
+                return self._forgotten(root, request) or await self._or_assumed(root, request, self._auto.admit(root))
             # The one client over stdio acts for the user: what it orders to be indexed and where it works may be registered.
             if is_alone and is_ordered:
                 return await self._own.register(named.root)
             if is_alone and await self._works_in(named, caller):
                 await self._require_undoubted(named)
-                return self._forgotten(named.root, request) or await self._own.register(named.root)
+                return self._forgotten(named.root, request) or await self._or_assumed(
+                    named.root, request, self._own.register(named.root), is_discovered=False
+                )
             if is_alone and named.marked is not None:
-                return self._forgotten(root, request) or await self._auto.admit(root)
+                return self._forgotten(root, request) or await self._or_assumed(root, request, self._auto.admit(root))
         raise not_registered(
             named.root,
             is_named=named.source == "workspace",
@@ -401,6 +414,18 @@ class Router:
             is_alone=is_alone,
             is_marked=named.marked is not None,
         )
+
+    async def _or_assumed(
+        self, root: Path, request: Request, registering: Awaitable[Project], *, is_discovered: bool = True
+    ) -> Project:
+        """Returns the project that is being registered; if the registry cannot be written, an assumed entry, for any request that
+        is not to index: its files are there to be asked."""
+        try:
+            return await registering
+        except StoreRefused as error:
+            if isinstance(request, IndexRepo | IndexRepository | SyncRepo):
+                raise
+            return self._own.assume(root, error, auto_discovered=is_discovered)
 
     def _forgotten(self, root: Path, request: Request) -> Project | None:
         """Returns the removed entry of a project whose first index came to nothing, for a request that is not to register it

@@ -5,6 +5,7 @@ Health and metrics use the last published result, so that they never wait for a 
 """
 
 import os
+import shutil
 from collections.abc import Collection, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,15 +14,19 @@ from typing import Final
 import trio
 from msgspec import Struct
 
+from codecompass import hints
 from codecompass.actors.async_registry import AsyncRegistry
 from codecompass.actors.blocking_calls import BlockingCalls
 from codecompass.errors import CodeCompassError, FileSystemUnresponsive
+from codecompass.formatting import size
 from codecompass.jobs import Interruption
 from codecompass.languages import PARSED_LANGUAGES
 from codecompass.languages.table import LANGUAGES
 from codecompass.projects.detection import RoutingRules
 from codecompass.projects.visibility import visible
 from codecompass.protocol.metadata import SchemaStatus
+from codecompass.scan.git_failures import GIT_MISSING, INSTALL_GIT
+from codecompass.store.filesystem import FULL_DISK_BYTES
 from codecompass.store.index import IndexInspection, inspect_index
 from codecompass.store.job_log import JobLog, JobRecord
 from codecompass.store.layout import HomeLayout
@@ -70,6 +75,9 @@ class SurveyResult(Struct, frozen=True, kw_only=True):
     projects: tuple[SurveyedProject, ...] = ()
     registry_error: str = ""
     missing_grammars: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    """What keeps indexes from being written or git from being asked on this machine, and what helps; sentences without full
+    stop."""
 
 
 class ProjectSurvey:
@@ -90,6 +98,7 @@ class ProjectSurvey:
         """Surveys all projects now. Never raises: errors are part of the result."""
         if self._missing_grammars is None:
             self._missing_grammars = await trio.to_thread.run_sync(missing_grammars, limiter=self._limiter)
+        problems = await trio.to_thread.run_sync(machine_problems, self._home.root, limiter=self._limiter)
         try:
             await self._registry.run_jobs(JobLog.recover, self._home)
             registered = await self._registry.run(_projects_with_jobs)
@@ -99,10 +108,13 @@ class ProjectSurvey:
             known = await trio.to_thread.run_sync(lambda: self._read(projects, gone), limiter=self._limiter)
         except CodeCompassError as error:
             self._latest = SurveyResult(
-                projects=self._latest.projects, registry_error=error.message, missing_grammars=self._missing_grammars
+                projects=self._latest.projects,
+                registry_error=error.message,
+                missing_grammars=self._missing_grammars,
+                problems=problems,
             )
         else:
-            self._latest = SurveyResult(projects=known, missing_grammars=self._missing_grammars)
+            self._latest = SurveyResult(projects=known, missing_grammars=self._missing_grammars, problems=problems)
         return self._latest
 
     def _read(self, projects: Sequence[ProjectJobs], gone: Collection[str]) -> tuple[SurveyedProject, ...]:
@@ -150,6 +162,29 @@ def _surveyed(entry: ProjectJobs, seen: IndexInspection, *, exists: bool) -> Sur
         interruption=entry.interruption,
         exists=exists,
     )
+
+
+def machine_problems(home: Path) -> tuple[str, ...]:
+    """Returns why indexes cannot be written to the data directory, and why git cannot be asked. Blocking: a few stat() calls."""
+    problems = []
+    existing = next((directory for directory in (home, *home.parents) if directory.exists()), Path("/"))
+    otherwise = "set CODECOMPASS_HOME to a directory on another disk"
+    try:
+        free = shutil.disk_usage(existing).free
+    except OSError:
+        free = FULL_DISK_BYTES
+    if not os.access(existing, os.W_OK | os.X_OK):
+        what = f"{existing} cannot be written, so no index can be made or updated"
+        problems.append(f"{what}. {hints.ASK}make it writable, or {otherwise}")
+    elif free < FULL_DISK_BYTES:
+        what = f"the disk of {existing} has only {size(free)} free, so indexes may not be made or updated"
+        problems.append(f"{what}. {hints.ASK}free disk space there, or {otherwise}")
+    if shutil.which("git") is None:
+        problems.append(
+            f"{GIT_MISSING}, so files that git tracks but a rule ignores are left out, and nothing is known of other refs, of "
+            f"changes and of history. {hints.ASK}{INSTALL_GIT}"
+        )
+    return tuple(problems)
 
 
 def missing_grammars() -> tuple[str, ...]:

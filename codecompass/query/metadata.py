@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec import Struct
 
+from codecompass import hints
 from codecompass.errors import CodeCompassError, SymbolNotFound
 from codecompass.formatting import count
 from codecompass.protocol.metadata import PROTOCOL_VERSION, AnswerState, Completeness, Metadata
@@ -115,10 +116,13 @@ def stale_warning(paths: Sequence[str]) -> str:
     )
 
 
-def cannot_update(error: CodeCompassError) -> str:
-    """Returns the warning of an answer that could not be brought up to date because the index cannot be written."""
+def cannot_update(error: CodeCompassError, *, has_index: bool = True) -> str:
+    """Returns the warning of an answer that could not be brought up to date because the index cannot be written, or of one about
+    an index that cannot be made."""
     cause = error.data.get("cause") or error.message
-    return f"the index cannot be brought up to date: it cannot be written ({cause}). Free disk space or make it writable"
+    what = "the index cannot be brought up to date" if has_index else "no index can be made"
+    remedy = error.data.get("suggested_action") or "free disk space or make it writable"
+    return f"{what}: it cannot be written ({cause}). {hints.ASK}{remedy}"
 
 
 def mark_stale(reply: ReplyT, changed: Collection[str], *, max_tokens: int | None = None) -> ReplyT:

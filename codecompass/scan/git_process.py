@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from codecompass import lazy
 from codecompass.units import KIB, MIB, SECONDS
 
 if TYPE_CHECKING:
@@ -20,16 +21,34 @@ _MAX_ERROR_BYTES: Final = 64 * KIB
 _READ_BYTES: Final = 256 * KIB
 
 
+MAX_MESSAGE_LENGTH: Final = 300
+"""Characters of what git printed that an error repeats."""
+
+_USER: Final = lazy.pattern(r"//[^/@\s]*@")
+"""Who an address is to be opened as, perhaps with a password."""
+
+
 class GitError(Exception):
     """Git could not be started, failed or took too long. The text is for people."""
 
 
+class GitNotStarted(GitError):
+    """Git could not be started at all. `number` is the errno: ENOENT if there is no git on the PATH."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"git could not be started: {error.strerror}")
+        self.number = error.errno or 0
+
+
 class GitFailed(GitError):
-    """Git exited with a `status` other than 0. For most commands 1 and 128 mean that a named object does not exist."""
+    """Git exited with a `status` other than 0. For most commands 1 and 128 mean that a named object does not exist. `message` is
+    what it printed: one line, without control characters and passwords."""
 
     def __init__(self, command: str, status: int, message: str) -> None:
         super().__init__(f"git {command} failed with status {status}: {message}")
+        self.command = command
         self.status = status
+        self.message = message
 
 
 class GitOutputTooLarge(GitError):
@@ -105,7 +124,11 @@ def run_process(
     """
     import subprocess
 
-    with _holding(standard_input) if standard_input else open(os.devnull, "rb") as given:
+    try:
+        given_input = _holding(standard_input) if standard_input else open(os.devnull, "rb")  # noqa: SIM115 - closed below
+    except OSError as error:
+        raise GitNotStarted(error) from error
+    with given_input as given:
         try:
             process = subprocess.Popen(
                 command.arguments,
@@ -115,7 +138,7 @@ def run_process(
                 env=command.environment,
             )
         except OSError as error:
-            raise GitError(f"git could not be started: {error.strerror}") from error
+            raise GitNotStarted(error) from error
     with process:
         try:
             output, errors = _communicate(process, is_cancelled, deadline_seconds, max_output_bytes)
@@ -128,9 +151,12 @@ def run_process(
 
 
 def _reason(errors: str) -> str:
-    """Returns the line that says why git failed: hints and warnings may come before it."""
+    """Returns the line that says why git failed, for people: hints and warnings may come before it."""
     lines = errors.strip().split("\n")
-    return next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0])
+    line = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0])
+    line = _USER.sub("//", line[: 2 * MAX_MESSAGE_LENGTH])
+    line = " ".join("".join(each if each.isprintable() else " " for each in line).split())
+    return line if len(line) <= MAX_MESSAGE_LENGTH else f"{line[: MAX_MESSAGE_LENGTH - 1]}…"
 
 
 def _holding(content: bytes) -> IO[bytes]:
@@ -139,8 +165,12 @@ def _holding(content: bytes) -> IO[bytes]:
     import tempfile
 
     file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
-    file.write(content)
-    file.seek(0)
+    try:
+        file.write(content)
+        file.seek(0)
+    except BaseException:
+        file.close()
+        raise
     return file
 
 

@@ -8,6 +8,7 @@ program that the repository configures.
 import os
 import re
 from collections.abc import Callable, Sequence
+from pathlib import PurePath
 from typing import Final
 
 import msgspec
@@ -15,6 +16,7 @@ from msgspec import Struct
 
 from codecompass import lazy
 from codecompass.identity import ObjectFormat
+from codecompass.scan.files import printable
 from codecompass.scan.git_bounds import ChangesError, LeadsOutError, Places, kept_inside, leads_out
 from codecompass.scan.git_process import GitCancelled as GitCancelled
 from codecompass.scan.git_process import GitCommand, git_command, run_process
@@ -111,9 +113,30 @@ def bare_repository_at(directory: str, roots: GitRoots = ANYWHERE) -> GitReposit
 
 
 def why_not(directory: str, roots: GitRoots) -> str:
-    """Returns why the innermost repository at or above `directory` is not used; empty if it is, or if there is none."""
-    found = _innermost(directory) if roots.directories else None
-    return "" if found is None else leads_out(_places(found), roots)
+    """Returns why the innermost repository at or above `directory` is not used: it leads out of `roots`, or its `.git` cannot be
+    read. Empty if it is, or if there is none."""
+    found = _innermost(directory)
+    if found is not None:
+        return leads_out(_places(found), roots) if roots.directories else ""
+    return _unreadable(directory, roots)
+
+
+def _unreadable(directory: str, roots: GitRoots) -> str:
+    """Returns a sentence about the first `.git` at or above `directory` that the system refuses to read; empty for none."""
+    for top in (directory, *map(str, PurePath(directory).parents)):
+        if not roots.holds(top):
+            return ""
+        dot_git = os.path.join(top, ".git")
+        try:
+            if os.path.isdir(dot_git):
+                os.lstat(os.path.join(dot_git, "HEAD"))
+            elif os.path.lexists(dot_git):
+                os.close(os.open(dot_git, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            return f"{printable(dot_git)} cannot be read: {error.strerror}"
+    return ""
 
 
 def _within(repository: GitRepository, roots: GitRoots) -> GitRepository | None:

@@ -134,6 +134,8 @@ least ALIKE are suggested."""
 
 _WITHOUT_STEPS: Final = lazy.pattern(r"[~^@]")
 
+_ID: Final = lazy.pattern(r"[0-9a-fA-F]{4,64}")
+
 _NO_SUCH_OBJECT: Final = (1, 128, 129)
 """Exit statuses by which git says so."""
 
@@ -153,7 +155,7 @@ def resolve_commit(repository: GitRepository, name: str, *, field: str = "ref") 
         InvalidInput: `name` cannot be the name of a single commit.
         RefNotIndexed: the repository lacks the commit (a shallow clone, a branch that was not fetched), or the name is that
             of another kind of object. The message says what to do.
-        GitError: git could not be run.
+        GitError: git could not be run, or refuses the repository.
     """
     if len(name) > MAX_NAME_LENGTH or _REFUSED.search(name):
         raise InvalidInput(
@@ -180,7 +182,15 @@ def resolve_commit(repository: GitRepository, name: str, *, field: str = "ref") 
     return NamedCommit(name, commit, tree)
 
 
+def require_usable(repository: GitRepository) -> None:
+    """Raises GitError if git cannot be run, or refuses the repository, whatever it is asked about it. Starts one process."""
+    run_git(repository, repository.top, "rev-parse", "--git-dir")
+
+
 def _unknown(repository: GitRepository, name: str, field: str) -> RefNotIndexed:
+    """Returns the error for a name that git does not know. Raises GitError if git refuses the repository: then it knows none."""
+    require_usable(repository)
+    dangling = "" if _ID.fullmatch(name) else _line(repository, "rev-parse", "--quiet", "--verify", "--end-of-options", name)
     try:
         kind = run_git(repository, repository.top, "cat-file", "-t", f"{name}^{{}}").decode("ascii", "replace").strip()
     except GitError:
@@ -190,6 +200,13 @@ def _unknown(repository: GitRepository, name: str, field: str) -> RefNotIndexed:
         return RefNotIndexed(
             f"{field}: {name!r} names {what} in git's object database (a {kind}), not a commit. Give a branch, a tag of a commit "
             f"or a commit id; {LISTS_REFS}",
+            field=field,
+            ref=name,
+        )
+    if dangling and not kind:
+        return RefNotIndexed(
+            f"{field}: {name!r} names {dangling[:12]}, which git cannot read: the object is missing, damaged or not readable. "
+            f"git fsck shows what is wrong. {LISTS_REFS}",
             field=field,
             ref=name,
         )
@@ -313,5 +330,7 @@ def _line(repository: GitRepository, *arguments: str, is_cancelled: Callable[[],
     except GitFailed as error:
         if error.status not in _NOT_THERE:
             raise
+        if error.status != 1:
+            require_usable(repository)
         return None
     return output.decode("utf-8", "surrogateescape").partition("\n")[0].strip() or None

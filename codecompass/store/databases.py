@@ -80,7 +80,27 @@ def refusal(error: sqlite3.Error, path: Path) -> OSError:
         # SQLite reports an I/O error if there is no room for the index of the log.
         if number == errno.EIO and shutil.disk_usage(path.parent).free < LEAST_FREE_BYTES:
             number = errno.ENOSPC
-    return OSError(number, os.strerror(number) if number in (errno.ENOSPC, errno.EROFS) else str(error))
+    if number in (errno.EIO, errno.EACCES):
+        # It reports a quota as an I/O error, and a lack of descriptors as a file that cannot be opened.
+        number = _tried_errno(path.parent, is_write=number == errno.EIO) or number
+    is_known = number in (errno.ENOSPC, errno.EROFS) or number not in _REASONS.values()
+    return OSError(number, os.strerror(number) if is_known else str(error))
+
+
+def _tried_errno(directory: Path, *, is_write: bool) -> int:
+    """Returns the errno of opening a file, and with `is_write` of writing one in `directory`; 0 if that works."""
+    import tempfile
+
+    try:
+        if is_write:
+            with tempfile.TemporaryFile(dir=directory) as probe:
+                probe.write(bytes(LEAST_FREE_BYTES))
+                probe.flush()
+        else:
+            os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError as error:
+        return error.errno or 0
+    return 0
 
 
 def primary_code(error: sqlite3.Error) -> int:
@@ -174,16 +194,23 @@ def settle(path: Path) -> None:
 
 
 @contextmanager
-def temporary_directory() -> Iterator[Path]:
+def temporary_directory(needed_bytes: int = 0) -> Iterator[Path]:
     """Yields an empty private directory in the first temporary directory where one can be created, and removes it afterwards.
 
-    Raises OSError if there is none.
+    Directories with less than `needed_bytes` of free space are tried last. Raises OSError if there is none.
     """
     import shutil
     import tempfile
 
+    def lacks_space(place: str) -> bool:
+        try:
+            return shutil.disk_usage(place).free < needed_bytes
+        except OSError:
+            return True
+
     failure: OSError | None = None
-    for place in dict.fromkeys([*_named_places(), *TEMPORARY_PLACES]):
+    places = list(dict.fromkeys([*_named_places(), *TEMPORARY_PLACES]))
+    for place in sorted(places, key=lacks_space) if needed_bytes else places:
         try:
             made = tempfile.mkdtemp(prefix="codecompass-", dir=place)
         except OSError as error:

@@ -16,9 +16,13 @@ from typing import Final
 from msgspec import Struct
 
 from codecompass import lazy
+from codecompass.units import MIB
 
 MOUNTS: Final = Path("/proc/self/mountinfo")
 MOUNT_DEADLINE_SECONDS: Final = 5.0
+
+FULL_DISK_BYTES: Final = 100 * MIB
+"""With less free space than this an index may not be made or updated."""
 
 NETWORK_TYPES: Final = frozenset(
     {

@@ -25,6 +25,7 @@ An epoch is an index that was built from nothing or begun as a fork of another; 
 one.
 """
 
+import errno
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -32,8 +33,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from codecompass import lazy
-from codecompass.errors import PermissionDenied
+from codecompass import hints, lazy
+from codecompass.errors import PermissionDenied, StoreRefused
 from codecompass.settings import user_directory
 
 DIRECTORY_MODE: Final = 0o700
@@ -172,25 +173,65 @@ def make_private_directory(path: Path) -> None:
         raise not_writable(path, error) from error
 
 
+_OTHER_PLACE: Final = "set CODECOMPASS_HOME to a directory on another disk"
+
+_REMEDIES: Final = {
+    errno.ENOSPC: f"free disk space there, or {_OTHER_PLACE}",
+    errno.EDQUOT: f"free space that counts for the disk quota, or {_OTHER_PLACE}",
+    errno.EROFS: "mount that disk for writing, or set CODECOMPASS_HOME to a directory that can be written",
+    errno.EACCES: "make the directory writable, or set CODECOMPASS_HOME to one that is",
+    errno.EPERM: "make the directory writable, or set CODECOMPASS_HOME to one that is",
+    # SQLite reports some refusals of space in this way.
+    errno.EIO: f"free disk space there or have that disk checked, or {_OTHER_PLACE}",
+}
+"""What helps if the system refuses to write the store, by errno."""
+
+_NO_DESCRIPTORS: Final = "raise the limit of open files (ulimit -n), and start the program again"
+_OTHER_REMEDIES: Final = {
+    errno.EMFILE: _NO_DESCRIPTORS,
+    errno.ENFILE: "close other programs: the whole machine has too many files open",
+    errno.EEXIST: "move the file away that is where a directory has to be, or set CODECOMPASS_HOME to another place",
+    errno.ENOTDIR: "move the file away that is where a directory has to be, or set CODECOMPASS_HOME to another place",
+    errno.ENAMETOOLONG: "set CODECOMPASS_HOME to a directory with a shorter path",
+}
+"""What helps if something else keeps the store from being written."""
+
+_NUMBER: Final = lazy.pattern(r"\(os error (\d+)\)")
+"""How the libraries in Rust write errno."""
+
+
 def not_writable(path: Path | str, error: OSError) -> PermissionDenied:
-    """Returns the error for a store that cannot be created or written, for example because the disk is full."""
+    """Returns the error for a store that cannot be created or written: StoreRefused if the system refuses it, for example because
+    the disk is full. `data.suggested_action` is what helps."""
     cause = error.strerror or str(error)
-    return PermissionDenied(
-        f"cannot write the index store at {path}: {cause}. Make the directory writable, free disk space, "
-        "or set CODECOMPASS_HOME to another place. An index that exists is unchanged.",
+    named = _NUMBER.search(cause)
+    number = int(named[1]) if named is not None else error.errno or 0
+    remedy = _REMEDIES.get(number) or _OTHER_REMEDIES.get(
+        number, "make the directory writable, free disk space, or set CODECOMPASS_HOME to another place"
+    )
+    kind = StoreRefused if number in _REMEDIES else PermissionDenied
+    return kind(
+        f"cannot write the index store at {path}: {cause}. {hints.ASK}{remedy}. An index that exists is unchanged.",
         path=str(path),
-        suggested_action="make the directory writable, free disk space, or set CODECOMPASS_HOME",
+        suggested_action=remedy,
         cause=cause,
+        lacks_space=True if number in (errno.ENOSPC, errno.EDQUOT) else None,
     )
 
 
 def not_readable(path: Path | str, error: OSError) -> PermissionDenied:
-    """Returns the error for an index without read permission. It is not damaged, so it is not rebuilt."""
+    """Returns the error for an index that the system refuses to read. It is not damaged, so it is not rebuilt."""
     cause = error.strerror or str(error)
+    remedies = {
+        errno.EIO: f"have that disk checked, or {_OTHER_PLACE}",
+        errno.EMFILE: _NO_DESCRIPTORS,
+        errno.ENFILE: _OTHER_REMEDIES[errno.ENFILE],
+    }
+    remedy = remedies.get(error.errno or 0, "make it readable, or set CODECOMPASS_HOME to another place")
     return PermissionDenied(
-        f"cannot read the index store at {path}: {cause}. Make it readable, or set CODECOMPASS_HOME to another place.",
+        f"cannot read the index store at {path}: {cause}. {hints.ASK}{remedy}.",
         path=str(path),
-        suggested_action="make the directory readable, or set CODECOMPASS_HOME",
+        suggested_action=remedy,
         cause=cause,
     )
 

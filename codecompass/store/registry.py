@@ -313,6 +313,22 @@ def _project(row: tuple[Any, ...]) -> Project:
     )
 
 
+def assumed_project(root: Path, *, auto_discovered: bool) -> Project:
+    """Returns the entry of a project at the canonical `root` that cannot be registered, because the registry cannot be written:
+    its files can be asked all the same."""
+    now = time.time()
+    return Project(
+        project_id=project_id(root),
+        alias=None,
+        root=root,
+        is_auto_discovered=auto_discovered,
+        is_default=False,
+        created_at=now,
+        last_used_at=now,
+        own_name=normalised_name(root.name),
+    )
+
+
 def check_alias(alias: str) -> None:
     """Raises InvalidInput unless `alias` can name a project."""
     is_wellformed = ALIAS.fullmatch(alias) is not None and len(alias) <= MAX_ALIAS_LENGTH

@@ -5,6 +5,7 @@
 Nothing here reads a disk or waits, so it answers under any load.
 """
 
+from itertools import islice
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -37,6 +38,9 @@ from codecompass.store.schema import SCHEMA_VERSION
 
 MAX_PROJECTS: Final = 20
 """Projects that the tool lists; `GET /health` lists all."""
+
+MAX_SCAN_WARNINGS: Final = 5
+"""Warnings of scans that the tool repeats."""
 
 PrewarmStatus = Literal["pending", "warming", "complete", "failed", "skipped"]
 IndexState = Literal["not_indexed", "ready", "indexing", "stale", "error"]
@@ -99,8 +103,15 @@ def health(moment: Moment, *, about: Project | None = None, limit: int | None = 
         storage=StorageReport(storage.used_bytes, storage.max_bytes, storage.report) if storage.report else None,
         projects=tuple(standing.entry for standing in ordered[:limit]),
         total_projects=len(ordered),
-        metadata=metadata,
+        metadata=replace(metadata, warnings=(*metadata.warnings, *_warnings(moment, ordered[:limit]))),
     )
+
+
+def _warnings(moment: Moment, shown: list["_Standing"]) -> tuple[str, ...]:
+    """Returns what is wrong with the machine, and what the scans of the projects shown could not find out."""
+    ids = {standing.entry.repo_root for standing in shown}
+    scans = (f"{each.root}: {warning}" for each in moment.live if each.root in ids for warning in each.scan_warnings)
+    return (*moment.known.problems, *islice(scans, MAX_SCAN_WARNINGS))
 
 
 def _standings(moment: Moment, about: Project | None) -> list[_Standing]:
@@ -174,7 +185,7 @@ def _of_live(seen: WorkspaceObservation, entry: SurveyedProject | None) -> _Stan
             file_count=meta.file_count if meta and is_later else seen.file_count,
             symbol_count=meta.symbol_count if meta and is_later else seen.symbol_count,
             restarts=seen.restarts,
-            last_error=(seen.last_error if seen.lifecycle == "failed" else "") or failure,
+            last_error=(seen.last_error if seen.lifecycle == "failed" else "") or failure or seen.refusal,
             semantic=seen.semantic,
         ),
         job=job,

@@ -13,6 +13,7 @@ from codecompass.cli import doctor_checks
 from codecompass.languages import SYMBOL_LANGUAGES
 from codecompass.store.filesystem import FileSystem
 from codecompass.store.layout import HomeLayout
+from tests.scan.trees import git
 
 
 def status_of(done, name: str) -> tuple[str, str]:
@@ -163,6 +164,18 @@ def test_a_missing_git_is_a_warning(cli, tmp_path):
 
     assert status == "warn"
     assert "install git" in text
+
+
+def test_a_repository_that_git_refuses_is_named(cli, shop, indexed):
+    git(shop, "init", "--quiet")
+    assert status_of(cli("doctor", "--json"), "git")[0] == "ok"
+    (shop / ".git" / "config").write_text("[broken\n")
+
+    status, text = status_of(cli("doctor", "--json"), "repository")
+
+    assert status == "warn"
+    assert "bad config line" in text
+    assert "Ask the user" not in text
 
 
 def test_a_store_on_a_network_file_system_is_refused(tmp_path, monkeypatch):

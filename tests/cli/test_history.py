@@ -102,4 +102,5 @@ def test_without_git_it_says_so(cli, edited):
     done = cli("search", "type:commit", "x")
 
     assert done.code == 2
-    assert "git could not be started" in done.err
+    assert "git cannot be run" in done.err
+    assert "Install git" in done.err

@@ -9,7 +9,7 @@ from codecompass.languages import PARSED_LANGUAGES, SYMBOL_LANGUAGES
 from codecompass.languages.table import LANGUAGES
 from codecompass.projects import survey
 from codecompass.projects.detection import RoutingRules
-from codecompass.projects.survey import ProjectSurvey, missing_grammars
+from codecompass.projects.survey import ProjectSurvey, machine_problems, missing_grammars
 from codecompass.store.job_log import JobLog
 from codecompass.store.layout import HomeLayout
 from codecompass.store.registry import Registry, open_registry
@@ -102,3 +102,17 @@ def test_a_grammar_that_is_not_named_missing_can_be_loaded():
     parsers = Parsers()
 
     assert [name for name in SYMBOL_LANGUAGES if parsers.get(name) is None] == list(missing_grammars())
+
+
+def test_what_keeps_indexes_from_being_written_is_named_with_what_helps(tmp_path, monkeypatch):
+    assert machine_problems(tmp_path / "not" / "made") == ()
+
+    monkeypatch.setattr(survey, "FULL_DISK_BYTES", 1 << 60)
+    (full,) = machine_problems(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    _, no_git = machine_problems(tmp_path)
+
+    assert f"the disk of {tmp_path} has only" in full
+    assert "Ask the user to free disk space there" in full
+    assert "git cannot be run" in no_git
+    assert "Ask the user to install git" in no_git

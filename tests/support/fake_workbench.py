@@ -233,6 +233,9 @@ class FakeWorkbench:
     def is_forgotten(self, project: Project) -> bool:
         return False
 
+    def refusal(self, project: Project) -> None:
+        return None
+
     async def read_uses(self, give_way: Callable[[], Awaitable[None]]) -> int:
         return 0
 

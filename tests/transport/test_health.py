@@ -339,3 +339,24 @@ def test_what_another_process_publishes_and_does_is_seen_for_a_live_project_too(
     assert (seen.projects[0].file_count, seen.projects[0].index_status, seen.active_job.job_id) == (77, "indexing", "j9")
     ours = with_known(replace(newer, is_elsewhere=False), live=(live("a"),))
     assert health(ours, metadata=bare_metadata()).active_job is None
+
+
+def test_what_is_wrong_with_the_machine_and_what_scans_could_not_find_out_are_named():
+    seen = live("shop", scan_warnings=("nothing counts as tracked in ./: git could not be started",))
+    moment = replace(CALM, known=SurveyResult(problems=("git cannot be run",)), live=(seen,))
+
+    found = health(moment, metadata=bare_metadata(warnings=("before",)))
+
+    assert found.metadata.warnings == (
+        "before",
+        "git cannot be run",
+        "/srv/shop: nothing counts as tracked in ./: git could not be started",
+    )
+
+
+def test_a_project_that_cannot_be_registered_has_failed_and_says_why():
+    seen = live("shop", indexing_status="failed", schema_status="not_indexed", generation=0, refusal="the disk is full")
+
+    (entry,) = health(replace(CALM, live=(seen,)), metadata=bare_metadata()).projects
+
+    assert (entry.index_status, entry.last_error) == ("error", "the disk is full")

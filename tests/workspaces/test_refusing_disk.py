@@ -164,6 +164,88 @@ async def test_a_server_answers_every_question(machine, disk, shop, how, when):
         )
 
 
+CAUSES = {"full": "No space left on device", "read-only": "Read-only file system"}
+REMEDIES = {"full": "free about 20.0 MB there", "read-only": "mount that disk for writing"}
+
+
+@pytest.mark.invariant("While no index can be written, questions are answered from the files, with the cause and what helps")
+@pytest.mark.parametrize("how", ["full", "read-only"])
+@pytest.mark.parametrize("known", ["nothing", "the project"])
+def test_a_first_question_is_answered_from_the_files_and_says_why(machine, disk, how, known):
+    root = machine.project("shop", FILES)
+    if known == "the project":
+        machine.register(root)
+    disk.refuse(how)
+
+    for command in QUESTIONS:
+        reply = json.loads(asked(machine, root, *command))
+        assert "src/shop.py" in str(reply), command
+        state = reply["metadata"]
+        assert (state["indexing_status"], state["schema_status"], state["result_completeness"]) == (
+            "failed",
+            "not_indexed",
+            "partial",
+        )
+        (warning,) = state["warnings"]
+        assert CAUSES[how] in warning, warning
+        assert f"Ask the user to {REMEDIES[how]}" in warning, warning
+        assert "CODECOMPASS_HOME" in warning
+    told = machine.run("locate", "price_of_all", "--workspace", root)
+    assert (told.returncode, "price_of_all" in told.stdout) == (0, True)
+    assert f"{REMEDIES[how][0].upper()}{REMEDIES[how][1:]}" in told.stderr
+    assert "the user" not in told.stderr
+    for command in (("index", root), ("search", "price", "--freshness-policy", "strict", "--workspace", root)):
+        refused = machine.run(*command, "--json")
+        assert refused.returncode == 1
+        error = json.loads(refused.stdout)["error"]
+        assert (error["code"], error["data"]["cause"]) == ("permission_denied", CAUSES[how])
+    disk.relieve()
+    found = json.loads(asked(machine, root, "locate", "price_of_all"))
+    assert found["metadata"]["freshness_status"] == "fresh"
+    assert set(machine.projects()) == {root}
+
+
+@pytest.mark.invariant(of="test_a_first_question_is_answered_from_the_files_and_says_why")
+@pytest.mark.parametrize("how", ["full", "read-only"])
+async def test_a_server_answers_a_first_question_from_the_files_and_says_why(machine, disk, how):
+    root = machine.project("shop", FILES)
+    disk.refuse(how)
+    async with machine.serve() as desk:
+        for tool, arguments in {**CALLS, "read_file": {"path": "src/shop.py"}}.items():
+            answer = await desk.call(tool, workspace=root, **arguments)
+            assert not answer.code, (tool, answer.text)
+            (warning,) = answer.metadata["warnings"]
+            assert CAUSES[how] in warning, (tool, warning)
+            assert "Ask the user to " in warning, (tool, warning)
+            assert answer.metadata["indexing_status"] == "failed", (tool, answer.text)
+            assert answer.metadata["result_completeness"] == "partial", (tool, answer.text)
+        (root / "src" / "late.py").write_text("def added_later(): pass\n")
+        await desk.until(lambda answer: answer.paths == {"src/late.py"}, "locate_symbol", name="added_later", workspace=root)
+        refused = await desk.call("index_repo", workspace=root)
+        assert (refused.code, CAUSES[how] in refused.message) == ("permission_denied", True), refused.text
+        health = await desk.until(lambda answer: answer.json["projects"], "health_check")
+        (entry,) = health.json["projects"]
+        assert (entry["index_status"], CAUSES[how] in entry["last_error"]) == ("error", True), health.text
+        # Nothing that root writes is refused by a mode, but by a full disk and by one that is read-only.
+        assert any(str(machine.home.root) in warning for warning in health.metadata["warnings"]), health.text
+        await trio.to_thread.run_sync(disk.relieve)
+        await desk.ready("price_of_all", workspace=root)
+        assert set(machine.projects()) == {root}
+
+
+async def test_a_first_index_for_which_the_space_is_too_small_is_answered_from_the_files_and_made_later(machine):
+    root = machine.heavy("large", 20)
+    with small_file_system(machine.home.root, "1m"):
+        async with machine.serve() as desk:
+            for _ in range(2):
+                answer = await desk.find(word(root), workspace=root)
+                assert not answer.code, answer.text
+                assert answer.paths == {"src/main.py"}
+            assert CAUSES["full"] in answer.metadata["warnings"][0]
+            await trio.run_process(["mount", "-o", "remount,size=200m", str(machine.home.root)])
+            await desk.ready(word(root), workspace=root)
+
+
 @pytest.mark.parametrize("how", ["full", "read-only"])
 async def test_what_a_killed_server_had_published_is_answered(machine, disk, shop, how):
     """Its last publication and registry entries are still in SQLite's write-ahead logs."""

@@ -210,18 +210,18 @@ def _plan(root: Path, settings: IndexSettings) -> IndexPlan:
 
 def _tree_of_head(root: Path, rules: "ScanRules") -> "tuple[list[FileTask], ScanResult] | None":
     """Returns the files of a bare repository's HEAD with their contents; None for any other root. Raises RefNotIndexed."""
-    from codecompass.actors.commits import unreadable
+    from codecompass.actors.commits import named_commit, unreadable
     from codecompass.scan.commit_tree import read_commit_tree
     from codecompass.scan.git_objects import read_blobs
     from codecompass.scan.git_repository import GitError, bare_repository_at
-    from codecompass.scan.git_revisions import resolve_commit
     from codecompass.scan.walk import ScanResult
     from codecompass.worker.messages import FileTask
 
     repository = bare_repository_at(os.path.realpath(root))
     if repository is None:
         return None
-    commit = resolve_commit(repository, "HEAD")
+    commit = named_commit(root, "HEAD", field="HEAD")
+    assert commit is not None
     try:
         tree = read_commit_tree(repository, repository.top, commit.commit, rules)
         blobs = read_blobs(repository, [file.object_id for file in tree.files], rules.max_file_bytes)

@@ -11,7 +11,8 @@ from codecompass.cluster.repositories.repository import RefHead, Repository
 from codecompass.cluster.serving.routing import IndexedElsewhere, shown_names
 from codecompass.errors import RefNotIndexed
 from codecompass.formatting import iso_time
-from codecompass.scan.git_repository import NO_REF, GitFailed, GitRepository, run_git, shallow_boundary
+from codecompass.scan.git_failures import explained
+from codecompass.scan.git_repository import NO_REF, GitError, GitFailed, GitRepository, run_git, shallow_boundary
 from codecompass.scan.git_revisions import MAX_NAME_LENGTH, NamedCommit, resolve_commit
 
 SHORTEST_COMMIT: Final = 7
@@ -94,6 +95,8 @@ class PublishedCommits:
             found = resolve_commit(self._git, start + steps, field=field)
         except RefNotIndexed as error:
             raise self._unknown(name, field) from error
+        except GitError as error:
+            raise RefNotIndexed(f"{field}: git cannot resolve {name!r} on this server: {explained(error)}", ref=name) from error
         if not self._has(found.commit):
             raise self._unknown(name, field)
         return NamedCommit(name, found.commit, found.tree)

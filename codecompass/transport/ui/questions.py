@@ -19,6 +19,7 @@ from codecompass.protocol.replies import (
     UseCountsReply,
 )
 from codecompass.protocol.requests import ALL_PROJECTS, CountUses, ListDirectory, ReadFile
+from codecompass.scan.git_failures import explained
 from codecompass.scan.git_repository import GitError, GitRepository
 from codecompass.transport.http.request import BAD_REQUEST, NOT_FOUND, OK, TOO_MANY, UNAUTHORIZED, UNAVAILABLE
 from codecompass.transport.tools.catalog import Catalog
@@ -165,7 +166,7 @@ class ToolQueries:
         try:
             found = await self._read_repository(Path(root), read)
         except GitError as error:
-            raise PageError("git_failed", str(error)) from error
+            raise PageError("git_failed", explained(error)) from error
         except FileSystemUnresponsive as error:
             raise PageError(error.code, error.message) from error
         # What `read` returns, although the type of a function that is passed on cannot say so.
