@@ -131,6 +131,22 @@ def test_what_was_lost_between_the_two_writes_is_made_up_for(engine, monkeypatch
 
 
 @pytest.mark.cluster
+def test_what_was_removed_and_swept_is_added_for_good(engine):
+    repositories = Repositories(engine)
+    wanted, _ = read(f"{BASE}/a/gone group=new", f"{BASE}/a/other")
+    gone = repositories.add(f"{BASE}/a/gone", groups=["old"]).repository
+    repositories.remove("a/gone")
+    repositories.delete(gone.repo_id, lambda _: True)
+    engine.refresh(engine.names.repositories)
+
+    outcome = add_several(engine, repositories, wanted)
+    repositories.reconcile()
+
+    assert [done for _, done in outcome.done] == ["added", "added"]
+    assert {each.name: each.groups for each in repositories.listed(is_current=True)} == {"a/gone": ("new",), "a/other": ()}
+
+
+@pytest.mark.cluster
 def test_too_many_are_refused_before_anything_is_written(engine, monkeypatch):
     monkeypatch.setattr(bulk_adding, "MAX_REPOSITORIES", 1)
     wanted, _ = read(f"{BASE}/a/one", f"{BASE}/a/two")
