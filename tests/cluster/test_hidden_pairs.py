@@ -12,6 +12,7 @@ import pytest
 import trio
 from msgspec import Struct
 
+from codecompass.cluster.repositories.repository import Repository
 from tests.cluster.organisation import Organisation, files_of, organisation, serving_library, url_of
 from tests.cluster.page_client import NAVIGATION, ORIGIN, PageBrowser
 from tests.transport.http.client import ask, call
@@ -22,6 +23,11 @@ FETCH = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors", "Sec-Fetch-D
 GROUPS = {"alpha": ["red"], "beta": ["blue"], "shared": ["red", "blue"], "public": ["everyone"], "orphan": []}
 HIDDEN = ("beta", "orphan")
 """What a viewer in `red` may not see: it is in another group, or in none."""
+
+FORMER = Repository(
+    repo_id="fedcba9876543210", name="team-omega/omega", url=url_of("omega"), added_at=0, changed_at=0, former=("omega-before",)
+)
+"""What `beta` was at another address."""
 
 N_PAIRS = 512
 CHANGING = ("date", "content-length")
@@ -52,6 +58,8 @@ def house(engine_cluster, tmp_path_factory) -> Iterator[Organisation]:
         async def fill() -> None:
             for name, groups in GROUPS.items():
                 await made.publish(name, files_of(name), groups=groups)
+            made.repositories.note_former(made.published["beta"].repo_id, FORMER)
+            made.engine.refresh(made.engine.names.repositories)
 
         trio.run(fill)
         yield made
@@ -78,6 +86,8 @@ def pairs_of(house: Organisation) -> list[Pair]:
             ("blue", "blqe"),
             ("group:blue", "group:blqe"),
         ]
+        if name == "beta":
+            texts += [(text, text[::-1]) for text in (FORMER.repo_id, FORMER.name, *FORMER.former)]
         found += [Pair(Target(text, name, commit), Target(none, other, commit[::-1])) for text, none in texts]
     return found
 
@@ -114,6 +124,8 @@ def pages(target: Target) -> list[tuple[str, Mapping[str, object]]]:
         ("/ui/card", {**there, "name": f"turn_{name}"}),
         ("/ui/symbol", {"project": text, "name": f"turn_{name}", "view": "everywhere"}),
         ("/ui/uses", {**there, "first": 1, "last": 20}),
+        ("/ui/diff", {"project": text}),
+        ("/ui/diff", {"project": text, "base": commit, "head": "main", "path": path}),
         ("/ui/project", {"project": text}),
         ("/ui/project", there),
         ("/ui/projects", {"q": text}),

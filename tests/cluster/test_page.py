@@ -341,9 +341,10 @@ async def test_people_read_files_at_a_ref_and_follow_names(house, tmp_path):
         raw = await browser.get("/ui/raw", project=project, path="README.md")
         rendered = await browser.html("/ui/file", project=project, path="README.md", view="rendered")
         completed = await browser.html("/ui/complete", q="repo:al", project="*")
-        not_here = [
-            await browser.get(page, project=project, path="README.md") for page in ("/ui/blame", "/ui/history", "/ui/diff")
-        ]
+        at_ref = {"project": project, "ref": "release/2"}
+        again = await browser.get("/ui/goto", name="edition", path="src/next.py", line=1, **at_ref)
+        used = await browser.follow(again)
+        not_here = [await browser.get(page, project=project, path="README.md") for page in ("/ui/blame", "/ui/history")]
         events = await browser.get("/ui/events")
 
     assert "team-alpha/alpha" in listed.body
@@ -364,12 +365,16 @@ async def test_people_read_files_at_a_ref_and_follow_names(house, tmp_path):
     assert raw.header("content-type") == "text/plain; charset=utf-8"
     assert "<h1" in rendered.body
     assert "repo:alpha" in completed.body
-    assert [each.status for each in (*not_here, events)] == [404] * 4
+    assert urlsplit(again.location).path == "/ui/symbol"
+    assert parse_qs(urlsplit(again.location).query)["ref"] == ["release/2"]
+    assert used.status == 200, "only that branch has the definition"
+    assert "Nobody uses it" in used.body
+    assert any("path=src%2Fnext.py" in each and "ref=release%2F2" in each for each in used.links)
+    assert [each.status for each in (*not_here, events)] == [404] * 3
     for page in (listed, about, tree, at_commit, definition):
         for gone in (
             "vscode:",
             "Working tree",
-            "What has changed",
             "on this machine",
             "Projects",
             "codecompass index",

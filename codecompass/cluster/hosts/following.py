@@ -196,6 +196,8 @@ def _add(
     for host_id, plan in planned.items():
         if plan.repo_id not in refused:
             found[host_id] = replace(plan, is_planned=False)
+            if (former := fresh[host_id].former) is not None:
+                repositories.note_former(plan.repo_id, former)
             continue
         _note_refused(source, fresh[host_id].listed, refused[plan.repo_id])
         if host_id in source.found:

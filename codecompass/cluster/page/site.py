@@ -3,6 +3,7 @@ ask, with lists of what the viewer may see.
 
     identity -> tools -> services of the caller -> Library          hits, files, definitions, uses
     viewer -> Library.repositories                                  what can be chosen; everything else does not exist
+    a name that one of these had before                             a redirect to it
 
 Loaded by the first request.
 """
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qsl, urlencode
 
 from msgspec import Struct
 
@@ -27,13 +29,13 @@ from codecompass.cluster.serving.routing import project_of, visible_repositories
 from codecompass.formatting import iso_time
 from codecompass.projects.caller import Identity
 from codecompass.protocol.state_replies import IndexStatusReply, ListRefsReply
-from codecompass.transport.http.request import NOT_FOUND, UNAUTHORIZED, UNAVAILABLE, HttpRequest
+from codecompass.transport.http.request import NOT_FOUND, SEE_OTHER, UNAUTHORIZED, UNAVAILABLE, HttpRequest
 from codecompass.transport.ui.access_checks import PAGE_PATH
 from codecompass.transport.ui.fields import Fields
 from codecompass.transport.ui.file_pages import shown_project
 from codecompass.transport.ui.questions import PageCaller, PageError, ToolQueries
 from codecompass.transport.ui.reading_pages import Page, answer_page, code_renderers, reading_pages
-from codecompass.transport.ui.rendering import Rendering
+from codecompass.transport.ui.rendering import NOT_STORED, Rendering
 from codecompass.transport.ui.search_form import Choices
 from codecompass.transport.ui.shown_projects import ShownProject
 
@@ -46,7 +48,7 @@ LISTED: Final = 100
 MAX_NAME_LENGTH: Final = 200
 SHOWN_REFS: Final = 100
 
-_NOT_HERE: Final = frozenset({"/blame", "/history", "/diff"})
+_NOT_HERE: Final = frozenset({"/blame", "/history"})
 """Pages that need a clone."""
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -57,7 +59,9 @@ _ADVICE: Final = {
     "file_not_found": "No indexed file has this path at this commit. It may be left out, removed or renamed: search for it.",
     "project_not_found": "There is no such repository here for you. Choose one under Repositories.",
     "ref_not_indexed": "No such branch, tag or commit is indexed. Choose one of those that the field above a file offers.",
-    "not_here": "This needs the history of the repository, which servers do not have. Ask git in a clone.",
+    "not_here": "What this needs is not published here, for the reason below. Ask git in a clone of the repository.",
+    "diff/ref_not_indexed": "The published history has no such commit. It has those named below: compare two of them, or ask git "
+    "in a clone.",
     "engine_unavailable": "The search engine does not answer. Load this page again in a moment.",
     "unauthorized": "You are signed out. Sign in again.",
     "too_many_requests": "You ask more than one person may. Load this page again in a moment.",
@@ -74,6 +78,8 @@ class ShownRepositories(Struct, frozen=True):
     projects: tuple[ShownProject, ...]
     """By label, in any case."""
     choices: Choices
+    former: Mapping[str, str]
+    """The ids of repositories by the ids and names that they had before and no other one that is shown has now."""
 
 
 async def shown_repositories(library: Library) -> ShownRepositories:
@@ -86,7 +92,14 @@ async def shown_repositories(library: Library) -> ShownRepositories:
     # A repository of the same name is meant before a group.
     taken = {text for each in projects for text in (each.label, each.name, each.root.rpartition("/")[2])}
     groups = sorted(name for name in on.groups if name not in taken)
-    return ShownRepositories(tuple(projects), Choices(tuple(groups), begins_with_all=True))
+    former = {
+        name: each.repo_id
+        # What two have been called leads to the one that was added later.
+        for each in sorted(on.repositories, key=lambda each: each.added_at)
+        for name in each.former
+        if name not in on.by_name
+    }
+    return ShownRepositories(tuple(projects), Choices(tuple(groups), begins_with_all=True), former)
 
 
 def _shown(repository: Repository, label: str, now: float) -> ShownProject:
@@ -130,7 +143,7 @@ class OrganisationSite:
         if page is None:
             await say(PageError("page_not_found", "there is no such page."), NOT_FOUND)
             return
-        await answer_page(request, lambda: page(request, shown.projects), say)
+        await answer_page(request, lambda: _follow_or_answer(request, shown, page), say)
 
     async def say_away(self, request: HttpRequest, error: EngineUnavailable) -> None:
         """Answers that the engine is away, to somebody who cannot be identified without it."""
@@ -201,6 +214,17 @@ class OrganisationSite:
         self, rendering: Rendering, request: HttpRequest, shown: ShownRepositories, trouble: PageError, status: int
     ) -> None:
         await rendering.page(request, "trouble.html", {"trouble": trouble, "here": "", "projects": shown.projects}, status=status)
+
+
+async def _follow_or_answer(request: HttpRequest, shown: ShownRepositories, page: Page) -> None:
+    """Redirects to the same page of the repository that was called so before, if none is called so now; else answers."""
+    project_id = shown.former.get(Fields(request).text("project"))
+    if project_id is None:
+        await page(request, shown.projects)
+        return
+    fields = parse_qsl(request.query, keep_blank_values=True, errors="surrogateescape")
+    query = urlencode([(name, project_id if name == "project" else value) for name, value in fields], errors="surrogateescape")
+    await request.answer(SEE_OTHER, headers=(("location", f"{request.path}?{query}"), *NOT_STORED))
 
 
 class LoadedPage(Struct, frozen=True):

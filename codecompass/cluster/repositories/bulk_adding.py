@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from codecompass.cluster.engine.client import Engine
-from codecompass.cluster.repositories.catalog import entry_of
+from codecompass.cluster.repositories.catalog import Catalog, entry_of
 from codecompass.cluster.repositories.documents import MAX_REPOSITORIES, Repositories
 from codecompass.cluster.repositories.repository import Repository, checked_groups, checked_name, checked_refs, unique_name
 from codecompass.errors import CodeCompassError, InvalidInput
@@ -29,7 +29,10 @@ MAX_FILE_BYTES: Final = 4 * MIB
 """Some 40,000 lines."""
 
 IN_BULK: Final = 500
-"""Documents of one request."""
+"""Documents written in one request."""
+
+IN_ONE_LOOK: Final = 1_000
+"""Documents read in one request."""
 
 _KEYS: Final = ("ref", "group", "name")
 _COMMENT: Final = re.compile(r"(?:^|\s)#.*")
@@ -145,6 +148,7 @@ def add_several(engine: Engine, repositories: Repositories, wanted: Sequence[Wan
             field="file",
         )
     names = {each.name: each.repo_id for each in known.values()}
+    entered = _entered(engine, [each.repo_id for each in wanted if each.repo_id not in known])
     done: list[tuple[str, Done]] = []
     errors: list[LineError] = []
     fresh: list[Repository] = []
@@ -153,12 +157,12 @@ def add_several(engine: Engine, repositories: Repositories, wanted: Sequence[Wan
             errors.append(LineError(each.line, f"another repository is called {each.name!r} already. Choose another name."))
             continue
         there = known.get(each.repo_id)
-        if there is None:
+        if there is None and each.repo_id not in entered:
             made = _made(each, names)
             names[made.name] = made.repo_id
             fresh.append(made)
             done.append((made.name, "added"))
-        elif _is_as_wanted(there, each):
+        elif there is not None and _is_as_wanted(there, each):
             done.append((there.name, "unchanged"))
         else:
             try:
@@ -176,6 +180,13 @@ def add_several(engine: Engine, repositories: Repositories, wanted: Sequence[Wan
         renamed = _renamed(repositories, fresh)
         done = [(renamed.get(name, name), what) for name, what in done]
     return BulkOutcome(tuple(done), tuple(errors))
+
+
+def _entered(engine: Engine, repo_ids: list[str]) -> set[str]:
+    """Returns those that the catalog has, although there is no document: removed ones, and what another version has added. Their
+    entries have to be changed, or they would be removed again."""
+    catalog = Catalog(engine)
+    return {found for at in range(0, len(repo_ids), IN_ONE_LOOK) for found in catalog.of(repo_ids[at : at + IN_ONE_LOOK])}
 
 
 def _renamed(repositories: Repositories, fresh: Sequence[Repository]) -> Mapping[str, str]:

@@ -1,6 +1,6 @@
 """What was asked of each repository, in documents that programs of all versions read and write.
 
-    catalog          address, name, refs and groups; a removed one is kept as removed       of all versions
+    catalog          address, names, refs and groups; a removed one is kept as removed      of all versions
     repositories     leases, turns and published generations                                of one version
 
 So a program with another format of indexes begins with all repositories, and builds its own indexes beside those that are there.
@@ -38,6 +38,7 @@ class CatalogEntry(Struct, frozen=True, kw_only=True):
     groups: tuple[str, ...] = ()
     is_removed: bool = False
     is_paused: bool = False
+    former: tuple[str, ...] = ()
 
 
 def entry_of(repository: Repository) -> CatalogEntry:

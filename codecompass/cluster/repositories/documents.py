@@ -25,6 +25,7 @@ from codecompass.cluster.repositories.repository import (
     checked_name,
     checked_refs,
     unique_name,
+    with_former,
 )
 from codecompass.errors import InvalidInput, ProjectNotFound
 from codecompass.log import get_logger
@@ -171,7 +172,8 @@ class Repositories:
             if there is not None:
 
                 def readded(old: Repository) -> Repository:
-                    return _noted(replace(old, **given, url=parsed.url, is_removed=False))
+                    new = replace(old, **given, url=parsed.url, is_removed=False)
+                    return _noted(new if old.is_removed else with_former(new, old.name))
 
                 self._catalog.put(parsed.repo_id, entry_of(readded(there)))
                 updated = self.update(parsed.repo_id, readded)
@@ -186,7 +188,7 @@ class Repositories:
     def remove(self, name: str) -> Repository:
         """Makes a repository invisible at once and returns it; workers delete its documents. Raises ProjectNotFound."""
         found = self.find(name)
-        self._catalog.put(found.repo_id, replace(entry_of(found), is_removed=True))
+        self._catalog.put(found.repo_id, replace(entry_of(found), is_removed=True, former=()))
         return self._made_invisible(found.repo_id) or found
 
     def reconcile(self) -> int:
@@ -223,12 +225,22 @@ class Repositories:
 
     def _made_invisible(self, repo_id: str) -> Repository | None:
         def removed(old: Repository) -> Repository:
-            retired = (*old.retired, *(head.generation for head in old.heads.values()))
-            return replace(
-                old, is_removed=True, heads={}, default_ref="", seen={}, retired=tuple(dict.fromkeys(retired)), trouble=None
-            )
+            retired = tuple(dict.fromkeys((*old.retired, *(head.generation for head in old.heads.values()))))
+            # Whatever is at this address next may be another repository: links to the former names of this one are not to it.
+            return replace(old, is_removed=True, heads={}, default_ref="", seen={}, retired=retired, trouble=None, former=())
 
         return self.update(repo_id, removed)
+
+    def note_former(self, repo_id: str, before: Repository) -> None:
+        """Records that a repository was `before` at another address, so that links to that lead to it."""
+
+        def noted(now: Repository) -> Repository:
+            return with_former(now, before.repo_id, before.name, *before.former)
+
+        there = self.get(repo_id)
+        if there is not None and before.repo_id != repo_id:
+            self._catalog.put(repo_id, entry_of(noted(there)))
+            self.update(repo_id, noted)
 
     def add_tombstone(self, repo_id: str) -> bool:
         """Creates the document of a removed repository, so that workers delete its orphaned documents. Returns False if the

@@ -2,7 +2,7 @@
 
 The id of a repository is a hash of its address, so the new address is another repository, which is indexed anew while the old
 one goes on answering. Once it is indexed, workers take the old one out (`finish_moves`), and the new one gets its name if
-somebody had given one. Until then both are found.
+somebody had given one. Until then both are found, later links to the old one lead to the new one (`Repository.former`).
 """
 
 from msgspec.structs import replace
@@ -33,6 +33,7 @@ def move(repositories: Repositories, name: str, url: str) -> Repository:
         )
     named = "" if old.name == parse_url(old.url, repositories.protocols).name else old.name
     added = repositories.add(url, refs=old.wanted_refs, groups=old.groups).repository
+    repositories.note_former(added.repo_id, old)
 
     def following(repository: Repository) -> Repository:
         return replace(repository, moved_from=old.repo_id, moved_name=named)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from codecompass.errors import InvalidInput
 from codecompass.store.schema import PARSER_VERSION, SCHEMA_VERSION
@@ -22,6 +23,9 @@ MADE_BY: Final = (SCHEMA_VERSION, PARSER_VERSION)
 MAX_WANTED_REFS: Final = 50
 MAX_GROUPS: Final = 50
 MAX_GROUP_LENGTH: Final = 100
+
+MAX_FORMER: Final = 20
+"""Ids and names that a repository had before which are kept: those of its last ten moves."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
 _GROUP: Final = re.compile(r"[\w/](?:[\w ./:@+=&()-]*[\w)])?")
@@ -100,6 +104,8 @@ class Repository(Struct, frozen=True, kw_only=True):
     """The name that it gets then; empty to keep its own."""
     is_paused: bool = False
     """Whether workers neither poll nor index it. What is published goes on answering."""
+    former: tuple[str, ...] = ()
+    """Ids and names that it had before, the latest first: links to them lead to it unless another repository has them now."""
 
     @property
     def is_pending(self) -> bool:
@@ -119,6 +125,13 @@ class Repository(Struct, frozen=True, kw_only=True):
 
 Change = Callable[[Repository], Repository]
 """Returns the changed repository, or the same object for no change. Called again after a conflict. May raise."""
+
+
+def with_former(repository: Repository, *names: str) -> Repository:
+    """Returns the repository with ids and names that it had before, the latest first; the oldest of more than MAX_FORMER go."""
+    own = ("", repository.repo_id, repository.name)
+    former = tuple(dict.fromkeys(each for each in (*names, *repository.former) if each not in own))[:MAX_FORMER]
+    return repository if former == repository.former else replace(repository, former=former)
 
 
 def checked_name(name: str) -> str:

@@ -20,12 +20,12 @@ from codecompass.protocol.replies import (
     Reference,
     Result,
 )
-from codecompass.transport.http.request import SEE_OTHER, HttpRequest
+from codecompass.transport.http.request import OK, SEE_OTHER, HttpRequest
 from codecompass.transport.ui.code_lines import CodeLine, Highlighter, PlainLines, lines_of_hit
 from codecompass.transport.ui.fields import Fields
 from codecompass.transport.ui.file_pages import MAX_LINE, required, shown_project
 from codecompass.transport.ui.questions import PageError, ToolQueries
-from codecompass.transport.ui.rendering import NOT_STORED, Rendering, address, lines_address
+from codecompass.transport.ui.rendering import NOT_STORED, Rendering, address, lines_address, only_file
 from codecompass.transport.ui.shown_projects import ShownProject
 
 CARD_DEFINITIONS: Final = 3
@@ -63,6 +63,28 @@ class CallerNode(Struct, frozen=True):
     lines: tuple[int, ...]
     callers: "tuple[CallerNode, ...]"
     is_known: bool = False
+
+
+class DifferenceLinks(Struct, frozen=True):
+    """Where the paths of a comparison lead."""
+
+    project_id: str
+    unread: frozenset[str]
+    """Paths of files that may not be indexed, such as binary ones."""
+    head: str = ""
+    """The commit at which files are shown; empty for the newest state."""
+    base: str = ""
+    """The commit at which removed files are shown; empty if it need not be indexed."""
+    is_head_indexed: bool = True
+
+    def of(self, path: str, line: int, *, is_removed: bool) -> str:
+        """Returns the address of a line of a file, or of the search for what is indexed of the file if that is not certain; empty
+        for a removed file that nothing shows. `line` is 0 for the whole file."""
+        if is_removed:
+            return address("file", project=self.project_id, path=path, line=line or None, ref=self.base) if self.base else ""
+        if path in self.unread or not self.is_head_indexed:
+            return address("", project=self.project_id, q=only_file(path))
+        return address("file", project=self.project_id, path=path, line=line or None, ref=self.head)
 
 
 class CodePages:
@@ -115,13 +137,14 @@ class CodePages:
         fields = Fields(request)
         project = shown_project(fields, projects)
         name = required(fields, "name")
-        path = fields.given("path")
-        known = await self._questions.identify(project.project_id, name, path, DEFINITIONS)
+        path, ref = fields.given("path"), fields.given("ref")
+        known = await self._questions.identify(project.project_id, name, path, DEFINITIONS, ref)
         meant = _meant(known)
         asked = {"name": meant.symbol_id, "detail_level": "context"} if meant else {"name": name, "path": path}
-        found = await self._questions.show("locate_symbol", project.project_id, **asked, limit=DEFINITIONS)
+        found = await self._questions.show("locate_symbol", project.project_id, **asked, limit=DEFINITIONS, ref=ref)
         assert isinstance(found, LocateSymbolReply)
         values: dict[str, object] = {
+            "ref": ref or "",
             "projects": projects,
             "project": project,
             "name": name,
@@ -131,16 +154,19 @@ class CodePages:
             "here": "symbol",
         }
         if meant is not None:
-            is_everywhere = fields.text("view") == EVERYWHERE
-            values |= await self._uses(project, meant.symbol_id, projects if is_everywhere else (project,))
+            # A commit of one project is none of the others.
+            is_everywhere = fields.text("view") == EVERYWHERE and ref is None
+            values |= await self._uses(project, meant.symbol_id, projects if is_everywhere else (project,), ref)
         await self._rendering.page(request, "symbol.html", values)
 
-    async def _uses(self, project: ShownProject, symbol_id: str, looked_in: Sequence[ShownProject]) -> dict[str, object]:
+    async def _uses(
+        self, project: ShownProject, symbol_id: str, looked_in: Sequence[ShownProject], ref: str | None
+    ) -> dict[str, object]:
         """Returns the uses of a definition in these projects, and its callers in its own project."""
         ask = self._questions.show if len(looked_in) == 1 else self._questions.show_from
-        uses = await ask("find_references", project.project_id, symbol_name=symbol_id, limit=USES)
+        uses = await ask("find_references", project.project_id, symbol_name=symbol_id, limit=USES, ref=ref)
         graph = await self._questions.show(
-            "get_call_graph", project.project_id, symbol_name=symbol_id, depth=CALL_DEPTH, limit=CALLERS
+            "get_call_graph", project.project_id, symbol_name=symbol_id, depth=CALL_DEPTH, limit=CALLERS, ref=ref
         )
         assert isinstance(uses, FindReferencesReply)
         assert isinstance(graph, CallGraphReply)
@@ -180,18 +206,28 @@ class CodePages:
             "head": head or "",
             "path": path or "",
             "reply": None,
+            "links": None,
             "trouble": None,
             "here": "diff",
         }
+        status = OK
         try:
             reply = await self._questions.show(
                 "diff_context", project.project_id, base=base, head=head, path=path, max_tokens=DIFFERENCE_TOKENS
             )
             assert isinstance(reply, DiffContextReply)
-            values["reply"] = reply
+            values |= {"reply": reply, "links": self._links(project, reply, is_newest=head is None)}
         except PageError as trouble:
-            values["trouble"] = trouble
-        await self._rendering.page(request, "diff.html", values)
+            values["trouble"], status = trouble, trouble.status
+        await self._rendering.page(request, "diff.html", values, status=status)
+
+    def _links(self, project: ShownProject, reply: DiffContextReply, *, is_newest: bool) -> DifferenceLinks:
+        unread = frozenset(each.path for each in reply.files if each.note not in ("", "mode"))
+        if not self._rendering.is_organisation:
+            return DifferenceLinks(project.project_id, unread, base=reply.base.commit)
+        head = reply.head.commit
+        is_indexed = head == reply.metadata.commit
+        return DifferenceLinks(project.project_id, unread, head="" if is_newest else head, is_head_indexed=is_indexed)
 
 
 def _line_of_use(use: Reference) -> PlainLines:
@@ -209,12 +245,12 @@ def _target(results: Sequence[Result], project_id: str, name: str, path: str, li
     if beginning:
         nearest = max(beginning, key=lambda hit: hit.line_start)
         if line == nearest.line_start or len(sure) == 1:
-            return address("symbol", project=project_id, name=f"{path}:{nearest.line_start}")
+            return address("symbol", project=project_id, name=f"{path}:{nearest.line_start}", ref=ref)
     here = [hit for hit in sure if hit.path == path]
     meant = here if len(here) == 1 else sure
     if len(meant) == 1:
         return address("file", project=project_id, path=meant[0].path, line=meant[0].line_start, ref=ref)
-    return address("symbol", project=project_id, name=name)
+    return address("symbol", project=project_id, name=name, ref=ref)
 
 
 def _meant(known: Sequence[Result]) -> Result | None:

@@ -110,6 +110,7 @@ class FilePages:
         async with open_nursery() as nursery:
             nursery.start_soon(self._add_outline, beside, project, part.path, ref)
             nursery.start_soon(self._add_place, beside, form, projects, project, part.path)
+            nursery.start_soon(self._add_newest, beside, project, part.path, ref)
         values = {
             **beside,
             "projects": projects,
@@ -152,6 +153,15 @@ class FilePages:
         values["place"] = None
         if form is not None:
             values["place"] = await place_in_result(self._questions, form, projects, project, path)
+
+    async def _add_newest(self, values: dict[str, object], project: ShownProject, path: str, ref: str | None) -> None:
+        """Adds whether the newest state has the file too, as far as it can be told."""
+        values["is_in_newest"] = True
+        if ref is not None:
+            try:
+                await self._questions.read(project.project_id, path, 1, 1)
+            except PageError as trouble:
+                values["is_in_newest"] = trouble.code != "file_not_found"
 
     async def _source(
         self, project: ShownProject, path: str, ref: str | None, line: int, wanted_by_search: Callable[[], re.Pattern[str] | None]

@@ -131,9 +131,9 @@ class ToolQueries:
         """Returns the answer about all projects for a name that `project` defines. Raises PageError."""
         return await self.show_all(tool, **arguments, workspace=[project, ALL_PROJECTS])
 
-    async def identify(self, project: str, name: str, path: str | None, limit: int) -> Sequence[Result]:
+    async def identify(self, project: str, name: str, path: str | None, limit: int, ref: str | None = None) -> Sequence[Result]:
         """Returns the definitions of a name, or the one around `path:line`, with their ids. Raises PageError."""
-        arguments = {"project_id": project, "name": name, "path": path, "limit": limit}
+        arguments = {"project_id": project, "name": name, "path": path, "limit": limit, "ref": ref}
         reply = _reply((await self._tools.show("locate_symbol", arguments, self._caller, "json")).reply)
         assert isinstance(reply, LocateSymbolReply)
         return reply.results

@@ -4,6 +4,7 @@ import copy
 import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlencode
@@ -16,8 +17,10 @@ from msgspec import Struct
 from codecompass import __version__
 from codecompass.formatting import ago, iso_time
 from codecompass.protocol.decode import well_formed
+from codecompass.query.query_language import written_filter
 from codecompass.transport.http.request import NOT_FOUND, OK, Header, HttpRefusal, HttpRequest
 from codecompass.transport.ui.access_checks import PAGE_PATH
+from codecompass.transport.ui.questions import PageError
 from codecompass.units import GIB, KIB, MIB
 
 HTML_TYPE: Final = "text/html; charset=utf-8"
@@ -44,7 +47,8 @@ class Rendering:
         self, *, organisation: bool = False, templates: Sequence[Path] = (), advice: Mapping[str, str] | None = None
     ) -> None:
         """`organisation` is for the page over an organisation's code, which has more `templates` and its own `advice` by the
-        codes of errors."""
+        codes of errors, `PAGE/CODE` for one that another advice is for on a page."""
+        self.is_organisation: Final = organisation
         self._files = {
             path.name: StaticFile(_MEDIA_TYPES[path.suffix], path.read_bytes()) for path in sorted((_HERE / "static").iterdir())
         }
@@ -66,7 +70,8 @@ class Rendering:
             thousands=thousands,
             size=size,
             when=when,
-            advice=lambda trouble: (advice or {}).get(trouble.code, trouble.advice),
+            advice=partial(_advice, advice or {}),
+            only_file=only_file,
             organisation=organisation,
             one="repository" if organisation else "project",
             many="repositories" if organisation else "projects",
@@ -101,6 +106,10 @@ class Rendering:
         await request.answer(OK, file.content, media_type=file.media_type, headers=_KEPT)
 
 
+def _advice(by_code: Mapping[str, str], trouble: PageError, page: str) -> str:
+    return by_code.get(f"{page}/{trouble.code}") or by_code.get(trouble.code, trouble.advice)
+
+
 def address(page: str, **parameters: object) -> str:
     """Returns the address of a page. Parameters that are None, empty or False are left out; `line` becomes an anchor."""
     line = parameters.get("line")
@@ -108,6 +117,11 @@ def address(page: str, **parameters: object) -> str:
     query = urlencode({name: str(value) for name, value in given.items()}, errors="surrogatepass")
     path = f"{PAGE_PATH}/{page}" if page else PAGE_PATH
     return path + (f"?{query}" if query else "") + (f"#L{line}" if line and page == "file" else "")
+
+
+def only_file(path: str) -> str:
+    """Returns the filter of a query that the file with this path alone passes."""
+    return written_filter("file", f"^{path}$")
 
 
 def lines_address(project_id: str, path: str, ref: str | None, first: int, last: int) -> str:
