@@ -269,9 +269,28 @@ def repository_of(root: str, roots: GitRoots = ANYWHERE, *, field: str) -> GitRe
 
 
 def named_side(repository: GitRepository, name: str, *, field: str) -> Side:
-    """Returns the commit that a caller names. Raises the same errors as `resolve_commit`."""
-    found = resolve_commit(repository, name, field=field)
+    """Returns the commit that a caller names. What comes before the first commit (`FIRST~1`) is the empty tree, unless it is the
+    head. Raises the same errors as `resolve_commit`."""
+    try:
+        found = resolve_commit(repository, name, field=field)
+    except RefNotIndexed:
+        first = _BEFORE.fullmatch(name)
+        if field == "head" or first is None or not _is_first(repository, first["commit"]):
+            raise
+        return _empty(repository, f"{first['commit']} is a first commit")
     return Side(name=name, commit=found.commit, tree=found.tree)
+
+
+_BEFORE: Final = lazy.pattern(r"(?P<commit>.+?)(?:~1?|\^1?)")
+
+
+def _is_first(repository: GitRepository, name: str) -> bool:
+    """Whether a name is that of a commit without parents, and not only without those that a shallow clone lacks."""
+    commit = _commit(repository, name)
+    if commit is None or _line(repository, "rev-parse", "--is-shallow-repository") != "false":
+        return False
+    listed = _line(repository, "rev-list", "--parents", "--max-count=1", commit)
+    return listed == commit
 
 
 def default_base(repository: GitRepository, head: Side, known: DefaultBranch | None = None) -> Side:

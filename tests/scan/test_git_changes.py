@@ -467,6 +467,21 @@ def test_a_shallow_clone_is_compared_as_far_as_it_goes(tmp_path: Path):
         named_side(opened(shallow), "HEAD~1", field="base")
 
 
+@pytest.mark.parametrize("before", ["HEAD~1", "HEAD^", "HEAD~", "{first}^1", "main~1"])
+def test_before_a_first_commit_there_is_nothing(tmp_path: Path, before: str):
+    root = repository(tmp_path, tracked={"a": TEXT})
+    git(root, "branch", "-M", "main")
+    base = before.format(first=revision(root, "HEAD"))
+
+    found = changes(root, base, "HEAD")
+
+    assert {path: each.status for path, each in by_path(found).items()} == {"a": "added"}
+    assert (found.base.name, found.base.commit) == ("the empty tree", "")
+    for name, field in (("HEAD~2", "base"), ("gone~1", "base"), ("HEAD~1", "head")):
+        with pytest.raises(RefNotIndexed):
+            named_side(opened(root), name, field=field)
+
+
 def test_what_is_no_repository_is_refused_with_what_to_do(tmp_path: Path):
     with pytest.raises(InvalidInput, match="needs a git repository"):
         repository_of(str(tmp_path), field="diff_context")
