@@ -83,7 +83,7 @@ def test_an_answer_says_what_it_rests_on(coverage, is_whole, said):
     known = Coverage(n_files=n_files, n_probed=n_probed, n_wanted=n_wanted, n_read=n_read, holds_name=True)
 
     assert known.is_whole is is_whole
-    assert said in known.warning
+    assert said in known.warning()
 
 
 async def test_a_job_tells_what_it_has_scanned(tmp_path, repository: TestWorkspace):
