@@ -82,6 +82,8 @@ class Heading:
         client = scope["client"]
         self.peer: Final = "" if client is None else client[0]
         """The address of the other end of the connection; empty if it is no longer known."""
+        self.connection: Final = "" if client is None else f"{client[0]}:{client[1]}"
+        """The same with its port, which no other connection has now."""
         self.identity: Identity | None = None
         """The identity of the sender; None before it is known, and on servers without identities."""
         self.query: Final = scope["query_string"].decode("ascii", "replace")

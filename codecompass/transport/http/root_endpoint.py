@@ -43,7 +43,9 @@ class RootEndpoint:
             await request.answer(BAD_REQUEST, _plain_refusal(error.message))
             return
         out = _SingleOutgoing()
-        delivery = Delivery(out=out, project_path=path, identity=request.identity, trace=request.trace)
+        delivery = Delivery(
+            out=out, project_path=path, identity=request.identity, trace=request.trace, connection=request.connection
+        )
         if _MODERN_KEY in body:
             kind = await self._receive_while_there(body, delivery, request)
         else:

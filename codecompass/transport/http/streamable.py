@@ -122,6 +122,7 @@ class StreamableEndpoint:
             project_path=path,
             identity=request.identity,
             trace=request.trace,
+            connection=request.connection,
         )
         if is_single:
             await self._answer_alone(request, body, delivery, out)

@@ -86,12 +86,16 @@ class Delivery(Struct, frozen=True, kw_only=True):
     identity: Identity | None = None
     trace: TraceSender | None = None
     """What the headers of this message say about the client's trace."""
+    connection: str = ""
+    """Which connection it came on; empty where a session is a connection."""
 
 
 class _Admitted(Struct, frozen=True):
     exchange: Exchange
     method: Method
     scope: trio.CancelScope
+    client: Hashable
+    """Whose turn the request takes."""
 
 
 class ClientSession:
@@ -216,7 +220,7 @@ class ClientSession:
             identity=delivery.identity,
             trace=envelope.trace or delivery.trace,
         )
-        admitted = _Admitted(exchange, method, trio.CancelScope())
+        admitted = _Admitted(exchange, method, trio.CancelScope(), self._client_of(delivery))
         self._in_flight[request.id] = admitted
         if method.kind == "listening":
             self._n_listening += 1
@@ -259,7 +263,7 @@ class ClientSession:
         is_modern = exchange.envelope.is_modern
         try:
             if method.kind == "working":
-                async with self._slots, self._core.turns.taken(self._taken_for(exchange)) as turn:
+                async with self._slots, self._core.turns.taken(admitted.client) as turn:
                     exchange.turn = turn
                     result = await method.handler(self._core, exchange)
             else:
@@ -273,12 +277,12 @@ class ClientSession:
             self._log.exception("request_failed", method=exchange.method)
             return _fault_frame(exchange.id, internal_error(), is_modern=is_modern)
 
-    def _taken_for(self, exchange: Exchange) -> Hashable:
-        """Returns whose turn a request takes: whoever is known by a token or a proxy is one client, and so are all single
-        exchanges of programs of one name; any other session is a client of its own."""
-        if exchange.identity is not None:
-            return exchange.identity
-        return self if self._nursery is not None else exchange.envelope.client.name
+    def _client_of(self, delivery: Delivery) -> Hashable:
+        """Returns whose turn a request takes: whoever is known by a token or a proxy is one client. So is a session, and without
+        one a connection."""
+        if delivery.identity is not None:
+            return delivery.identity
+        return self if self._nursery is not None else delivery.connection or self
 
     def _finished(self, result: WireResult, *, is_modern: bool) -> WireResult:
         if not is_modern:

@@ -1,13 +1,16 @@
 """Turns of the clients of one server: who runs next, and who no longer counts."""
 
+import json
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 import trio
 import trio.testing
 
+from codecompass.transport.mcp.session import ClientSession, Delivery
 from codecompass.transport.mcp.turns import ADVANTAGE_SECONDS, LONG_SECONDS, MAX_RUNNING, Turns
 from tests.transport.harness import connected, settled
+from tests.transport.mcp.test_exchange import Exchanged
 from tests.transport.sample_tools import finish, sample_core
 
 
@@ -156,6 +159,31 @@ async def test_one_session_that_fills_the_server_does_not_hold_back_another(mock
         await settled()
         assert tools.n_holding == MAX_RUNNING
         mock_clock.autojump_threshold = 0
+
+
+async def test_requests_without_a_session_take_the_turns_of_their_connection(mock_clock):
+    core, tools = sample_core()
+    answered = []
+
+    async def post(connection, name, n):
+        message = {"jsonrpc": "2.0", "id": n, "method": "tools/call", "params": {"name": name, "arguments": {"n": n}}}
+        out = Exchanged()
+        delivery = Delivery(out=out, connection=connection)
+        await ClientSession(core, "http").receive(json.dumps(message).encode(), delivery)
+        answered.append(n)
+
+    async with trio.open_nursery() as nursery:
+        for n in range(2 * MAX_RUNNING):
+            nursery.start_soon(post, "127.0.0.1:1", "hold", n)
+            await settled()
+        nursery.start_soon(post, "127.0.0.1:1", "echo", 100)
+        await settled()
+        nursery.start_soon(post, "127.0.0.1:2", "echo", 200)
+        await settled()
+        assert (answered, tools.n_holding) == ([], MAX_RUNNING)
+        tools.released.set()
+
+    assert answered.index(200) < answered.index(100)
 
 
 async def test_sessions_that_have_much_in_flight_are_read_one_message_a_step(mock_clock):
