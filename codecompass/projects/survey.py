@@ -29,7 +29,7 @@ from codecompass.scan.git_failures import GIT_MISSING, INSTALL_GIT
 from codecompass.store.filesystem import FULL_DISK_BYTES
 from codecompass.store.index import IndexInspection, inspect_index
 from codecompass.store.job_log import JobLog, JobRecord
-from codecompass.store.layout import HomeLayout
+from codecompass.store.layout import OTHER_PLACE, HomeLayout
 from codecompass.store.registry import Project, Registry
 from codecompass.store.snapshot import IndexMeta
 from codecompass.units import SECONDS
@@ -168,17 +168,16 @@ def machine_problems(home: Path) -> tuple[str, ...]:
     """Returns why indexes cannot be written to the data directory, and why git cannot be asked. Blocking: a few stat() calls."""
     problems = []
     existing = next((directory for directory in (home, *home.parents) if directory.exists()), Path("/"))
-    otherwise = "set CODECOMPASS_HOME to a directory on another disk"
     try:
         free = shutil.disk_usage(existing).free
     except OSError:
         free = FULL_DISK_BYTES
     if not os.access(existing, os.W_OK | os.X_OK):
         what = f"{existing} cannot be written, so no index can be made or updated"
-        problems.append(f"{what}. {hints.ASK}make it writable, or {otherwise}")
+        problems.append(f"{what}. {hints.ASK}make it writable, or {OTHER_PLACE}")
     elif free < FULL_DISK_BYTES:
         what = f"the disk of {existing} has only {size(free)} free, so indexes may not be made or updated"
-        problems.append(f"{what}. {hints.ASK}free disk space there, or {otherwise}")
+        problems.append(f"{what}. {hints.ASK}free disk space there, or {OTHER_PLACE}")
     if shutil.which("git") is None:
         problems.append(
             f"{GIT_MISSING}, so files that git tracks but a rule ignores are left out, and nothing is known of other refs, of "

@@ -173,16 +173,17 @@ def make_private_directory(path: Path) -> None:
         raise not_writable(path, error) from error
 
 
-_OTHER_PLACE: Final = "set CODECOMPASS_HOME to a directory on another disk"
+OTHER_PLACE: Final = "set CODECOMPASS_HOME to a directory on another disk"
+"""What helps against anything that is wrong with a disk."""
 
 _REMEDIES: Final = {
-    errno.ENOSPC: f"free disk space there, or {_OTHER_PLACE}",
-    errno.EDQUOT: f"free space that counts for the disk quota, or {_OTHER_PLACE}",
+    errno.ENOSPC: f"free disk space there, or {OTHER_PLACE}",
+    errno.EDQUOT: f"free space that counts for the disk quota, or {OTHER_PLACE}",
     errno.EROFS: "mount that disk for writing, or set CODECOMPASS_HOME to a directory that can be written",
     errno.EACCES: "make the directory writable, or set CODECOMPASS_HOME to one that is",
     errno.EPERM: "make the directory writable, or set CODECOMPASS_HOME to one that is",
     # SQLite reports some refusals of space in this way.
-    errno.EIO: f"free disk space there or have that disk checked, or {_OTHER_PLACE}",
+    errno.EIO: f"free disk space there or have that disk checked, or {OTHER_PLACE}",
 }
 """What helps if the system refuses to write the store, by errno."""
 
@@ -223,7 +224,7 @@ def not_readable(path: Path | str, error: OSError) -> PermissionDenied:
     """Returns the error for an index that the system refuses to read. It is not damaged, so it is not rebuilt."""
     cause = error.strerror or str(error)
     remedies = {
-        errno.EIO: f"have that disk checked, or {_OTHER_PLACE}",
+        errno.EIO: f"have that disk checked, or {OTHER_PLACE}",
         errno.EMFILE: _NO_DESCRIPTORS,
         errno.ENFILE: _OTHER_REMEDIES[errno.ENFILE],
     }
